@@ -15,11 +15,13 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 
 from . import _native
 from ._arrays import NAMES
-from ._errors import CompileError, Diagnostic, InputError, StrategyError
+from ._errors import CompileError, Diagnostic, InputError, StrategyError, UsageError
 from ._message import text_of
 
 # What a package's folder has beside the files that the runtime reads.
-PLAN, EXPLANATION = "plan.json", "explanation.txt"
+PLAN, EXPLANATION, STABLEHLO = "plan.json", "explanation.txt", "step.mlir"
+# The forms of a module of StableHLO, as the C API numbers them.
+FORMS = {"manual": 1, "replicas": 2}
 
 
 @dataclass(frozen=True)
@@ -111,6 +113,11 @@ class Package:
         """The plan as text that says of every communication why it is there."""
         return self._read(EXPLANATION)
 
+    @property
+    def stablehlo(self) -> str:
+        """The partitioned step as StableHLO text, which `meshwright.jax.module_runner` runs. `meshwright.compile` writes it if it is asked to."""
+        return self._read(STABLEHLO)
+
     def _read(self, name: str) -> str:
         try:
             return (self._folder / name).read_text(encoding="utf-8")
@@ -132,7 +139,7 @@ class Package:
 
 def compile(graph: Any, strategy: Any = None, *, path: "str | os.PathLike | None" = None, name: Optional[str] = None, ranks: int = 0,
             targets: Union[str, Sequence[str]] = (), kernel_cache: "str | os.PathLike | None" = None, optimize: bool = True,
-            progress: Optional[Callable[[str], Any]] = None) -> Package:
+            progress: Optional[Callable[[str], Any]] = None, stablehlo: Optional[str] = None) -> Package:
     """Compiles a serial graph into a distributed package.
 
     Args:
@@ -146,17 +153,20 @@ def compile(graph: Any, strategy: Any = None, *, path: "str | os.PathLike | None
         kernel_cache: a folder of compiled kernels.
         optimize: False to skip the passes of the stage Optimize.
         progress: called with the name of each stage before it begins; False ends the compilation with an error.
+        stablehlo: the form, `manual` or `replicas`, in which the folder gets the partitioned step as StableHLO, too; see `Package.stablehlo`.
 
     Raises:
         StrategyError, CompileError: with the text and the place of what is wrong.
     """
+    if stablehlo is not None and stablehlo not in FORMS:
+        raise UsageError(f"there is no form \"{stablehlo}\" of StableHLO; there are {', '.join(FORMS)}")
     text, name = _read_graph(graph, name)
     rules, rules_name = _read_strategy(strategy)
     temporary = tempfile.TemporaryDirectory(prefix="meshwright-") if path is None else None
     folder = pathlib.Path(temporary.name) / "package" if temporary else pathlib.Path(path)
     stopped = []
     call = functools.partial(_compile, text, name, rules, rules_name, folder, ranks, [targets] if isinstance(targets, str) else list(targets),
-                             kernel_cache or os.environ.get("MESHWRIGHT_KERNEL_CACHE", ""), optimize, progress, stopped)
+                             kernel_cache or os.environ.get("MESHWRIGHT_KERNEL_CACHE", ""), optimize, progress, stopped, FORMS.get(stablehlo, 0))
     if _native.is_interruptible():
         worker = _native.Worker()
         try:
@@ -197,7 +207,7 @@ def _read_file(path: str, error: type) -> str:
         raise error(f"cannot read {path}: {reason}") from None
 
 
-def _compile(text, name, rules, rules_name, folder, ranks, targets, kernel_cache, optimize, progress, stopped) -> List[Diagnostic]:
+def _compile(text, name, rules, rules_name, folder, ranks, targets, kernel_cache, optimize, progress, stopped, form) -> List[Diagnostic]:
     """Compiles in a context of its own."""
     library, reports = _native.load("compiler"), _native.Reports()
     failures = []
@@ -215,7 +225,7 @@ def _compile(text, name, rules, rules_name, folder, ranks, targets, kernel_cache
     options = _native.CompileOptions()
     keep = [_native.string(str(folder)), _native.string(",".join(targets)), _native.string(kernel_cache), _native.ProgressCallback(enter)]
     options.emit, options.targets, options.kernel_cache, options.progress = keep
-    options.skips_optimize = not optimize
+    options.skips_optimize, options.stablehlo = not optimize, form
     try:
         if rules is not None:
             strategy = library.mwStrategyParse(context, *_texts(keep, rules, rules_name), ranks)
@@ -226,7 +236,8 @@ def _compile(text, name, rules, rules_name, folder, ranks, targets, kernel_cache
             raise failures[0]
         if not compiled.pointer:
             raise reports.fail(CompileError, "the graph cannot be compiled")
-        for file, get in ((PLAN, library.mwCompiledGetPlan), (EXPLANATION, library.mwCompiledGetExplanation)):
+        files = [(PLAN, library.mwCompiledGetPlan), (EXPLANATION, library.mwCompiledGetExplanation)]
+        for file, get in files + ([(STABLEHLO, library.mwCompiledGetStableHLO)] if form else []):
             (folder / file).write_text(str(get(compiled)), encoding="utf-8")
     finally:
         library.mwCompiledDestroy(compiled)

@@ -7,8 +7,10 @@ from typing import Any, ClassVar, Dict, Mapping
 
 import numpy as np
 
+from .._errors import InputError
 from .._package import Package
 from .._session import Session
+from .module_runner import Module, Runner
 
 
 class RuntimeEngine:
@@ -27,4 +29,28 @@ class RuntimeEngine:
         return self.session.variables[name]
 
 
-ENGINES = {"meshwright": RuntimeEngine}
+class JaxEngine:
+    """Ranks are devices of JAX, which runs the partitioned step as one module of StableHLO."""
+
+    options: ClassVar[Dict[str, Any]] = {"stablehlo": "manual"}
+
+    def __init__(self, package: Package, initial: Mapping[str, np.ndarray], threads: int):
+        module = Module(package.stablehlo)
+        # What a strategy's train adds begins at a constant, which the module states.
+        values = {name: np.full(port.shape, port.init, port.dtype) for name, port in module.variables.items() if port.init is not None}
+        values.update((name, value) for name, value in initial.items() if name in module.variables)
+        missing = [name for name in module.variables if name not in values]
+        if missing:
+            raise InputError(f"{missing[0]} has no first value, as {len(missing)} variables; give a constant one by `init` in the strategy")
+        self._runner = Runner(module)
+        self._state = self._runner.place(values)
+
+    def step(self, feeds: Mapping[str, Any]) -> Dict[str, np.ndarray]:
+        outputs, self._state = self._runner.step(self._state, feeds)
+        return self._runner.read(outputs)
+
+    def get(self, name: str) -> np.ndarray:
+        return self._runner.read({name: self._state[name]})[name]
+
+
+ENGINES = {"meshwright": RuntimeEngine, "jax": JaxEngine}
