@@ -7,6 +7,7 @@ RUN: %torch_python %s %tmp
 import pathlib
 import re
 import sys
+import types
 import unittest
 import warnings
 
@@ -16,6 +17,7 @@ import torch.nn.functional as F
 import meshwright.torch
 from meshwright.torch import ExportError, _tensors, export
 from meshwright.torch._strategy import find_globs
+from meshwright.torch.aten import Unsupported, type_of_tensor
 
 FOLDER = pathlib.Path(sys.argv.pop())
 FOLDER.mkdir(parents=True, exist_ok=True)
@@ -30,6 +32,12 @@ def module_of(function, **members):
         else:
             setattr(module, name, member)
     return module
+
+
+def several_put(self, x):
+    y = x.clone()
+    y[x > 0] = x.reshape(-1)
+    return y.sum()
 
 
 def linear():
@@ -56,6 +64,30 @@ class Export(unittest.TestCase):
         self.refuse(r"export\.py:\d+: operation aten\._adaptive_avg_pool2d\.default pools 5x5 into 2x2, in windows of different sizes",
                     forward, torch.ones(1, 1, 5, 5))
         self.refuse(r"reads the indices of a pooling", lambda self, x: F.max_pool2d(x, 2, return_indices=True)[1].double().sum(), torch.ones(1, 1, 4, 4))
+
+    def test_more_forms(self):
+        ones, image = torch.ones(4, 3), torch.ones(1, 1, 3, 3)
+        positions = torch.tensor([[0, 1, 2]])
+        for expected, function, x in (
+                ("linalg_vector_norm.default is of order 3; orders 1, 2 and infinity have a text", lambda self, x: x.norm(3, 1).sum(), ones),
+                ("histc.default takes its bounds from the data; give min and max", lambda self, x: torch.histc(x, 4).sum(), ones),
+                ("embedding.default scales gradients by the frequency of their rows", lambda self, x: F.embedding(positions, x, scale_grad_by_freq=True).sum(), ones),
+                ("index_put.default puts several values where a mask is true, whose number depends on the data; use torch.where", several_put, ones),
+                ("scatter_reduce.two reduces by prod; sum, amax and amin with include_self=True",
+                 lambda self, x: x.scatter_reduce(0, positions, x[:1], "prod").sum(), ones),
+                ("scatter_reduce.two reduces by sum without the elements themselves",
+                 lambda self, x: x.scatter_reduce(0, positions, x[:1], "sum", include_self=False).sum(), ones),
+                (r"as_strided.default has strides \[1, 1\], which are not those of a reshape", lambda self, x: x.as_strided((2, 2), (1, 1)).sum(), ones),
+                ("upsample_nearest2d.* scales by a factor that is not whole", lambda self, x: F.interpolate(x, (4, 4)).sum(), image)):
+            self.refuse(expected, function, x)
+
+    def test_changed_values(self):
+        self.refuse("the module changes .*, an argument of kind user_input_mutation; only buffers may change", lambda self, x: x.add_(1).sum())
+        self.refuse(r"detach_\(\) changes a tensor that others may read; use detach\(\)", lambda self, x: (x * 2).detach_().sum())
+
+    def test_size_of_run_time(self):
+        with self.assertRaisesRegex(Unsupported, "has a dimension of size u0, which is known at run time alone; shapes have to be static"):
+            type_of_tensor(types.SimpleNamespace(shape=("u0",), dtype=torch.float32))
 
     def test_data_dependent_shape(self):
         self.refuse("operation aten.index.Tensor selects by a mask, so that the shape of the result depends on the data", lambda self, x: x[x > 0].sum())

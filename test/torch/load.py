@@ -4,10 +4,12 @@
 REQUIRES: torch
 RUN: %torch_python %s %tmp
 """
+import os
 import pathlib
 import sys
 import types
 import unittest
+import unittest.mock
 
 import torch
 
@@ -42,6 +44,22 @@ class Load(unittest.TestCase):
         self.check(load(types.SimpleNamespace(variables=values), network()))
         _tensors.save(FOLDER / "values.safetensors", values)
         self.check(load(FOLDER / "values.safetensors", network()))
+
+    def test_checkpoints(self):
+        folder, tools = FOLDER / "checkpoints", FOLDER / "tools"
+        folder.mkdir(exist_ok=True)
+        tools.mkdir(exist_ok=True)
+        _tensors.save(folder / "all", values_of(network()))
+        tool = tools / "dist-ckpt"
+        with unittest.mock.patch.dict(os.environ, PATH=str(tools)):
+            self.refuse(FileNotFoundError, "checkpoints is a folder of checkpoints, and dist-ckpt, which reads them, is not in PATH", folder)
+            tool.write_text('#!/bin/sh\n[ "$1" = export ] && /bin/cp "$2/all" "$3"\n')
+            tool.chmod(0o755)
+            self.check(load(folder, network()))
+            tool.write_text("#!/bin/sh\necho no such step\nexit 1\n")
+            self.refuse(ValueError, "dist-ckpt cannot export .*checkpoints: no such step", folder)
+        if tool.exists():
+            tool.unlink()
 
     def test_other_name_of_tied_weights(self):
         values = values_of(network())

@@ -168,9 +168,10 @@ class _Text:
         if self.updates is not None:
             trained = [key for key in variables.tensors if key in traced.gradients and key in self.updates.groups]
             self.carried += trained + [state for key in trained for state in self.updates.state_names(key)] + [_STEP]
+        self.results = {key: index + 1 for index, key in enumerate(self.carried)}
 
     def _variable(self, name: str, tensor: torch.Tensor) -> Value:
-        donated = f"tf.aliasing_output = {self.carried.index(name) + 1} : i32" if name in self.carried else ""
+        donated = f"tf.aliasing_output = {self.results[name]} : i32" if name in self.results else ""
         self.state[name] = tensor.detach()
         return self.arguments.add(name, *_checked_type(name, tensor), donated)
 
@@ -179,7 +180,7 @@ class _Text:
             value = self._variable(name, tensor)
             for node in self.variables.nodes[name]:
                 self.printer.values[node] = value
-            for state in self.updates.state_names(name) if self.updates and name in self.carried else []:
+            for state in self.updates.state_names(name) if self.updates and name in self.results else []:
                 self.updates.before[state] = self._variable(state, torch.zeros_like(tensor))
         if self.updates is not None:
             self.updates.step = self._variable(_STEP, torch.zeros((), dtype=torch.int64))

@@ -68,8 +68,6 @@ class Printer:
             return self.values[value]
         if isinstance(value, (list, tuple)):
             return [self._argument(each) for each in value]
-        if isinstance(value, torch.SymInt):
-            raise Unsupported(f"has a size {value}, which is known at run time alone; shapes have to be static")
         return value
 
     def run(self, nodes):
