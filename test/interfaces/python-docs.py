@@ -2,7 +2,7 @@
 # UNSUPPORTED: sanitizer
 # RUN: rm -rf %tmp && mkdir %tmp && cp %fixtures/mlp-tiny.mlir %tmp/model.mlir
 # RUN: cd %tmp && %python -W ignore %s %source
-"""The code of docs/python.md runs, but for the part with JAX: that is in python-jax.py."""
+"""The code of docs/python.md runs, but for the part with JAX: that is in python-gpt2.py."""
 import pathlib
 import re
 import sys
