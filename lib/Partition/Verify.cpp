@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Reads only. Every conversion is checked by its own verifier; this gate checks the places where two operations meet,
-// or an operation and the boundary of the program.
+// or an operation and the boundary of the program, and then has placements inferred again from what operations compute.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,6 +12,7 @@
 #include "dialects/Dist/Conversions.h"
 #include "dialects/Dist/Support.h"
 #include "meshwright/Partition/Passes.h"
+#include "meshwright/Placements/Inference.h"
 #include "meshwright/Support/Programs.h"
 #include "meshwright/Support/Stages.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -248,7 +249,8 @@ struct VerifyPass : partition::impl::VerifyPassBase<VerifyPass> {
     Mesh mesh = meshOp->getMesh();
     PlacementTable table(module, mesh);
     FailureOr<std::optional<StageMap>> stages = StageMap::read(*meshOp);
-    if (failed(stages) || failed(Verifier(module, table, mesh, *stages).run()) || failed(verifyPrograms(module)))
+    if (failed(stages) || failed(Verifier(module, table, mesh, *stages).run()) ||
+        failed(placements::verifyPlacements(module)) || failed(verifyPrograms(module)))
       return signalPassFailure();
     markAllAnalysesPreserved();
   }

@@ -46,6 +46,9 @@ struct Compilation {
 /// Converts the serial program and the one that another tool partitioned, which are `serial` and `step` of the
 /// programs; `step` is then as Partition leaves one.
 mlir::LogicalResult importPartitioned(Compilation &compilation);
+/// Runs the gate of the stage before `from` over the step, which comes from a text: what a stage relies on is checked
+/// before it runs.
+mlir::LogicalResult verifyInput(Compilation &compilation, Stage from);
 /// Runs `stage` over the programs. Those that Import takes are in `programs` before it: the step and, where it has a
 /// graph of its own, evaluation.
 mlir::LogicalResult runStage(Compilation &compilation, Stage stage);

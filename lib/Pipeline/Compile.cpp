@@ -215,6 +215,8 @@ LogicalResult Compiler::printModule() {
 ExitCode Compiler::run() {
   if (failed(readStrategy()) || failed(readInputs()))
     return ExitInput;
+  if (options.from != Stage::Import && failed(verifyInput(compilation, options.from)))
+    return ExitInput;
   bool isPartitioned = !options.partitioned.empty();
   if (isPartitioned && failed(importPartitioned(compilation)))
     return ExitInput;

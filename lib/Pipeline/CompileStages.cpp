@@ -16,6 +16,7 @@
 #include "Searches.h"
 #include "StrategyChecks.h"
 #include "StrategyOptions.h"
+#include "dialects/Dist/Dist.h"
 #include "meshwright/Annotate/Passes.h"
 #include "meshwright/Codegen/Targets.h"
 <<<<<<< HEAD
@@ -211,6 +212,38 @@ static LogicalResult emitPrograms(Compilation &c) {
     c.emitOptions.evaluation = {*c.programs.evaluation, c.programs.evaluationSerial.get(), c.evaluationMetrics,
                                 c.strategy.get().eval().every()};
   return emit::emitPackage(*c.programs.step, c.programs.serial.get(), c.emitOptions);
+}
+
+LogicalResult meshwright::verifyInput(Compilation &c, Stage from) {
+  // A program without a mesh is serial, and has no placements.
+  bool isPlaced = !c.programs.step->getOps<dist::MeshOp>().empty();
+  return runPasses(c.programs.step, [&](OpPassManager &manager) {
+    switch (from) {
+    case Stage::Import:
+      break;
+    case Stage::Train:
+      manager.addPass(importer::createVerifyImportPass());
+      break;
+    // Annotate adds placements to what Train has left, and no gate of its own.
+    case Stage::Annotate:
+    case Stage::Complete:
+      manager.addPass(train::createVerifyPass());
+      break;
+    case Stage::Partition:
+      if (isPlaced)
+        manager.addPass(complete::createVerifyPass());
+      break;
+    // Optimize leaves what its own gate, that of Partition, accepts.
+    case Stage::Optimize:
+    case Stage::Schedule:
+      if (isPlaced)
+        manager.addPass(partition::createVerifyPass());
+      break;
+    case Stage::Emit:
+      manager.addPass(schedule::createVerifyPass());
+      break;
+    }
+  });
 }
 
 LogicalResult meshwright::runStage(Compilation &c, Stage stage) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: dist-opt %s --dist-schedule-cut-tasks | FileCheck %s
-// RUN: dist-opt %s --from=schedule --to=schedule | FileCheck %s --check-prefix=PLACED
+// RUN: dist-opt %s --dist-schedule-elide-empty --dist-schedule-lower-conversions --dist-schedule-lower-loops --dist-schedule-cut-tasks --dist-schedule-assign-times --dist-schedule-form-kernels --dist-schedule-communicate-in-loops --dist-schedule-communicate --dist-schedule-keep-across-slices --dist-schedule-specialize --dist-schedule-materialize-copies --dist-schedule-assign-buffers --dist-schedule-verify | FileCheck %s --check-prefix=PLACED
 
 // Tests that a pipeline of two stages becomes functions. What forward leaves to backward, and what was received, is in variables with as
 // many slots as micro-batches are there at once: two on the first stage, which runs ahead, one between forward and backward of the last.

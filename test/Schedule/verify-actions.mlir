@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// RUN: dist-opt %s --from=schedule --to=schedule -o %t
+// RUN: dist-opt %s --dist-schedule-elide-empty --dist-schedule-lower-conversions --dist-schedule-lower-loops --dist-schedule-cut-tasks --dist-schedule-assign-times --dist-schedule-form-kernels --dist-schedule-communicate-in-loops --dist-schedule-communicate --dist-schedule-keep-across-slices --dist-schedule-specialize --dist-schedule-materialize-copies --dist-schedule-assign-buffers --dist-schedule-verify -o %t
 // RUN: dist-opt %t --dist-schedule-verify -o /dev/null
 // RUN: sed 's/actions \["send6", "1F", "update"\] items .*/actions ["send6", "1F", "update"] items [0, 0, 1, 0, -1, 0, 0, 1, -1, 1, 1, 1, 2, 1]/' %t | not dist-opt - --dist-schedule-verify 2>&1 | FileCheck %s --check-prefix=RECEIVED
 // RUN: sed 's/actions \["send6", "1F", "update"\] items .*/actions ["send6", "1F", "update"] items [1, 0, 0, 0, -1, 0, 0, 1, -1, 1, 1, 1, 2, 1]/' %t | not dist-opt - --dist-schedule-verify 2>&1 | FileCheck %s --check-prefix=NONE
@@ -7,6 +7,7 @@
 // RUN: sed 's/items \[0, 0, 1, 0, 0, 1, 1, 1, -2, 0, -2, 1, 2, 1\]/items [0, 0, 0, 1, 1, 1, 1, 0, -2, 0, -2, 1, 2, 1]/' %t | not dist-opt - --dist-schedule-verify 2>&1 | FileCheck %s --check-prefix=STUCK
 // RUN: grep -v 'dist.schedule on {pp = array<i64: 1>}' %t | not dist-opt - --dist-schedule-verify 2>&1 | FileCheck %s --check-prefix=MISSING
 // RUN: grep -v 'dist.schedule on' %t | not dist-opt - --from=emit --emit=%t.out 2>&1 | FileCheck %s --check-prefix=EMIT
+// RUN: grep -v 'dist.schedule on {pp = array<i64: 1>}' %t | not dist-opt - --from=emit --emit=%t.out 2>&1 | FileCheck %s --check-prefix=MISSING
 
 // Tests that the gate finds what is wrong with a schedule: a value is read before it has come or without being there, a slot is written while it is
 // being sent, and sends in different orders on their two sides, which never take place.

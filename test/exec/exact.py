@@ -16,6 +16,8 @@ import case
 CASES = [("mlp", "dp2xtp2", 3), ("gpt2", "dp2xtp2+sequence", 12)]
 # Not all of these are mistakes: the sum of a NaN per rank is NaN as that of one, and padding may be zero already.
 MAYBE_HARMLESS = ("one addend per rank", "padding not masked")
+# Errors of placement, which the gate of Partition refuses without running.
+STATIC = ("collective doubled", "other axes", "slice of another axis", "bias before the sum")
 COLLECTIVE = re.compile(r'^ *(%\w+) = (dist\.c_\w+) (%\w+) axes (\[[^]]*\]) from .*: (tensor<\S+) -> (tensor<\S+)$', re.M)
 
 
@@ -103,6 +105,11 @@ def check_mistakes(folder, network, mesh, step):
         tally["found" if checked.returncode else "equal"] += 1
     for kind, tally in counts.items():
         print(f"{network} {mesh}: {kind}: {tally}")
+    refused, found = (sum(tally[how] for tally in counts.values()) for how in ("refused", "found"))
+    print(f"{network} {mesh}: {refused} of {refused + found} mistakes are refused without running")
+    for kind in STATIC:
+        if kind in counts:
+            expect(counts[kind]["refused"] > 0 and counts[kind]["found"] == 0, f"{network} {mesh}: {kind}: {counts[kind]}; the gate does not refuse all")
     for kind, tally in counts.items():
         expect(tally["equal"] == 0 or kind in MAYBE_HARMLESS, f"{network} {mesh}: {kind}: {tally['equal']} of {sum(tally.values())} are found by none")
     expect(len(counts) >= 6, f"only {list(counts)} occur")

@@ -67,7 +67,9 @@ def VerifyPass : Pass<"dist-partition-verify", "mlir::ModuleOp"> {
   let description = [{
     Checks that no `dist.reshard` and no operation with the placements of a global value is left, that arguments,
     results and variables have the local type of their placement, and that a conversion starts from its operand's
-    placement, if the operand's maker states one.
+    placement, if the operand's maker states one. Then infers the placement of every value from what the operations
+    compute, by a table that is not the sharding rules, and checks that no partial value is used as if it were whole and
+    that what conversions, assignments and results state is what they get.
   }];
 }
 

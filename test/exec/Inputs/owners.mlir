@@ -48,10 +48,10 @@ module {
     %clippedb = net.multiply %db, %scaleb {dist.operands = [#first, #first], dist.results = [#first]} : tensor<5x3xf64>
     %mb1 = net.add %mb, %clippedb {dist.operands = [#first, #first], dist.results = [#first]} : tensor<5x3xf64>
     %b1 = net.subtract %b, %mb1 {dist.operands = [#first, #first], dist.results = [#first]} : tensor<5x3xf64>
-    net.assign @a, %a1 : tensor<6x5xf64>
-    net.assign @b, %b1 : tensor<5x3xf64>
-    net.assign @ma, %ma1 : tensor<6x5xf64>
-    net.assign @mb, %mb1 : tensor<5x3xf64>
-    return %loss, %norm, %da : tensor<f64>, tensor<f64>, tensor<6x5xf64>
+    net.assign @a, %a1 {dist.operands = [#last]} : tensor<6x5xf64>
+    net.assign @b, %b1 {dist.operands = [#first]} : tensor<5x3xf64>
+    net.assign @ma, %ma1 {dist.operands = [#last]} : tensor<6x5xf64>
+    net.assign @mb, %mb1 {dist.operands = [#first]} : tensor<5x3xf64>
+    return {dist.operands = [#r0, #r0, #last]} %loss, %norm, %da : tensor<f64>, tensor<f64>, tensor<6x5xf64>
   }
 }
