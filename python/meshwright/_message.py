@@ -21,8 +21,8 @@ class Message:
 
     FIELDS: ClassVar[Dict[str, Field]] = {}
 
-    def __init__(self, values: Mapping[str, Any]):
-        for name, value in values.items():
+    def __init__(self, values: Optional[Mapping[str, Any]] = None):
+        for name, value in (values or {}).items():
             if value is not None:
                 value = _check(f"{_name(type(self))}.{name}", self.FIELDS[name], value)
             object.__setattr__(self, name, value)

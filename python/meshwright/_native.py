@@ -13,7 +13,7 @@ import pathlib
 import threading
 import warnings
 from ctypes import CFUNCTYPE, POINTER, Structure, c_bool, c_char, c_char_p, c_double, c_int, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
-from typing import Any, Callable, List, Optional, Sequence, Type
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Type
 
 from ._errors import Diagnostic, Error, FaultError, InputError, MeshwrightWarning, UsageError
 
@@ -71,7 +71,7 @@ class SessionOptions(Structure):
 
 INPUT, OUTPUT, VARIABLE = range(3)
 
-COMPILER = {
+COMPILER: Dict[str, Tuple[Any, List[Any]]] = {
     "mwGetVersion": (String, []),
     "mwContextCreate": (Handle, [DiagnosticCallback, c_void_p]),
     "mwContextDestroy": (None, [Handle]),
@@ -84,7 +84,7 @@ COMPILER = {
     "mwCompiledGetExplanation": (String, [Handle]),
     "mwCompiledGetStableHLO": (String, [Handle]),
 }
-RUNTIME = {
+RUNTIME: Dict[str, Tuple[Any, List[Any]]] = {
     "mwElementTypeGetName": (String, [c_int]),
     "mwRuntimeCreate": (Handle, [DiagnosticCallback, c_void_p]),
     "mwRuntimeDestroy": (None, [Handle]),
@@ -125,7 +125,8 @@ def find_library(name: str) -> str:
 def load(name: str) -> ctypes.CDLL:
     """The library of the `compiler` or the `runtime`, with its functions declared."""
     library = ctypes.CDLL(find_library(name))
-    for function, (result, arguments) in {"compiler": COMPILER, "runtime": RUNTIME}[name].items():
+    functions: Dict[str, Tuple[Any, List[Any]]] = COMPILER if name == "compiler" else RUNTIME
+    for function, (result, arguments) in functions.items():
         declared = getattr(library, function)
         declared.restype, declared.argtypes = result, arguments
     return library

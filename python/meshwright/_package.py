@@ -163,8 +163,8 @@ def compile(graph: Any, strategy: Any = None, *, path: "str | os.PathLike | None
     text, name = _read_graph(graph, name)
     rules, rules_name = _read_strategy(strategy)
     temporary = tempfile.TemporaryDirectory(prefix="meshwright-") if path is None else None
-    folder = pathlib.Path(temporary.name) / "package" if temporary else pathlib.Path(path)
-    stopped = []
+    folder = pathlib.Path(path) if path is not None else pathlib.Path(temporary.name if temporary else "") / "package"
+    stopped: List[bool] = []
     call = functools.partial(_compile, text, name, rules, rules_name, folder, ranks, [targets] if isinstance(targets, str) else list(targets),
                              kernel_cache or os.environ.get("MESHWRIGHT_KERNEL_CACHE", ""), optimize, progress, stopped, FORMS.get(stablehlo, 0))
     if _native.is_interruptible():

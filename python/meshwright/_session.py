@@ -194,13 +194,13 @@ class Session:
 
     def _run(self, call: Callable[[_native.Handle], int]) -> None:
         """A call that takes long, in which signals reach Python."""
-        handle = self._open()
-        state = self._state
+        handle, state = self._open(), self._state
+        assert state is not None, "an open session has a state"
         try:
             if not _native.is_interruptible():
                 return self._reports.check(call(handle))
-            state.worker = state.worker or _native.Worker()
-            state.worker.run(lambda: self._reports.check(call(handle)), lambda: self._library.mwSessionInterrupt(handle))
+            state.worker = worker = state.worker or _native.Worker()
+            worker.run(lambda: self._reports.check(call(handle)), lambda: self._library.mwSessionInterrupt(handle))
         except (InputError, UsageError):
             raise
         except BaseException:
@@ -228,7 +228,7 @@ class Session:
         if not address:
             return None
         count = int(np.prod(value.shape, dtype=np.int64))
-        memory = (ctypes.c_char * (count * dtype.itemsize)).from_address(address)
+        memory: Any = (ctypes.c_char * (count * dtype.itemsize)).from_address(address)
         memory.session = self._state  # the memory is there as long as the array
         array = np.frombuffer(memory, dtype, count).reshape(value.shape)
         array.flags.writeable = False

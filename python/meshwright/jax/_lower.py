@@ -106,7 +106,7 @@ def lower(function: Callable, args: Sequence[Any], state: Union[None, int, Seque
 
 
 def _shape(info: Any) -> Tuple[int, ...]:
-    return tuple(getattr(info, "shape", None) or getattr(getattr(info, "_aval", None), "shape", ()))
+    return tuple(info.shape)
 
 
 def _dtype(info: Any) -> Any:
