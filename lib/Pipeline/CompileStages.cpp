@@ -19,11 +19,8 @@
 #include "dialects/Dist/Dist.h"
 #include "meshwright/Annotate/Passes.h"
 #include "meshwright/Codegen/Targets.h"
-<<<<<<< HEAD
-#include "meshwright/Import/Partitioned.h"
-=======
 #include "meshwright/Export/Export.h"
->>>>>>> 86d92a5c ([Export] Write the partitioned step as a StableHLO module, for JAX to run)
+#include "meshwright/Import/Partitioned.h"
 #include "meshwright/Import/Passes.h"
 #include "meshwright/Optimize/Passes.h"
 #include "meshwright/Partition/Passes.h"
