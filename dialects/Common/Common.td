@@ -17,7 +17,9 @@ def ReduceKind : I32Enum<"ReduceKind", "how several values become one", [
     I32EnumCase<"Max", 2, "max">,
     I32EnumCase<"Min", 3, "min">,
     I32EnumCase<"And", 4, "and">,
-    I32EnumCase<"Or", 5, "or">]> {
+    I32EnumCase<"Or", 5, "or">,
+    // A sum by a fixed binary tree over equal parts; of placements and collectives alone.
+    I32EnumCase<"Tree", 6, "tree">]> {
   let cppNamespace = "::meshwright";
 }
 

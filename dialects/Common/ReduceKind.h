@@ -14,4 +14,11 @@
 
 #include "dialects/Common/Enums.h.inc"
 
+namespace meshwright {
+
+/// True if `kind` adds, in whatever order.
+inline bool isSum(ReduceKind kind) { return kind == ReduceKind::Sum || kind == ReduceKind::Tree; }
+
+} // namespace meshwright
+
 #endif

@@ -20,7 +20,7 @@ using namespace meshwright::dist;
 // Reductions and placements
 //===----------------------------------------------------------------------===//
 
-bool meshwright::dist::isIdempotent(ReduceKind kind) { return kind != ReduceKind::Sum && kind != ReduceKind::Product; }
+bool meshwright::dist::isIdempotent(ReduceKind kind) { return !isSum(kind) && kind != ReduceKind::Product; }
 
 TypedAttr meshwright::dist::getNeutralElement(ReduceKind kind, Type type) {
   if (auto floats = dyn_cast<FloatType>(type)) {
@@ -199,7 +199,7 @@ static FailureOr<Conversion> verifyConversion(ConversionOpInterface op, State be
   Type from = getElementTypeOrSelf(op.getInput()), to = getElementTypeOrSelf(op->getResult(0));
   if (from != to)
     return op->emitOpError() << "turns elements of " << from << " into " << to;
-  bool adds = conversion->from.partialKind == ReduceKind::Sum || conversion->from.partialKind == ReduceKind::Product;
+  bool adds = isSum(conversion->from.partialKind) || conversion->from.partialKind == ReduceKind::Product;
   if (before == State::Partial && adds && from.isInteger(1))
     return op->emitOpError() << "reduces " << from << " by " << stringifyReduceKind(conversion->from.partialKind)
                              << ", which has no such reduction";

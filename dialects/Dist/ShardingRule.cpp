@@ -2,6 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Checks a rule against the types of its operation, and translates digits of dimensions to splits of factors and back.
+//
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Dist/ShardingRule.h"
@@ -89,6 +91,13 @@ LogicalResult ShardingRule::verify(Operation *op) const {
 //===----------------------------------------------------------------------===//
 // Digits of dimensions and splits of factors
 //===----------------------------------------------------------------------===//
+
+bool meshwright::dist::keepsParts(const FactorInfo &factor, const FactorSplit &split, int64_t n) {
+  if (factor.reduction != ReduceKind::Tree)
+    return true;
+  return split.extent == split.stride * n && split.stride > 0 && factor.size % split.stride == 0 &&
+         factor.getNumParts() % (factor.size / split.stride) == 0;
+}
 
 std::optional<FactorSplit> meshwright::dist::toFactorSplit(const TensorRule &tensor, unsigned dim, int64_t extent,
                                                            int64_t stride, int64_t n) {

@@ -41,9 +41,13 @@ struct FactorInfo {
   /// True if padding of an operand would reach defined elements of a result, as in a reduction over this factor, so
   /// that operands that have the factor are masked. False if padding only affects padding.
   bool masks = false;
+  /// The levels of a reduction of kind Tree, which adds 2^levels equal parts of the factor.
+  uint8_t levels = 0;
   /// Operands that lack the factor and have to be partial (of `reduction`) if it is split, such as the operand of a
   /// scatter whose updates are split.
   llvm::SmallVector<unsigned, 1> partialOperands;
+
+  int64_t getNumParts() const { return int64_t(1) << levels; }
 };
 
 /// The operation commutes with a reduction: if `operands` are partial of `kind` and all other operands replicated, all
@@ -82,6 +86,10 @@ struct FactorSplit {
   bool open;
   bool operator==(const FactorSplit &) const = default;
 };
+
+/// True if `split` over `n` coordinates leaves each of them whole, neighbouring parts of a reduction by a tree, or if
+/// `factor` is reduced in any order.
+bool keepsParts(const FactorInfo &factor, const FactorSplit &split, int64_t n);
 
 /// Translates a digit of dimension `dim` to a split of a factor; nothing if the digit does not lie inside one factor.
 /// `n` is the size of the axis.

@@ -209,6 +209,9 @@ LogicalResult DotOp::verify() {
 
 LogicalResult ReduceOp::verify() {
   ArrayRef<int64_t> from = shapeOf(getOperand());
+  // reduce_c3
+  if (getKind() == ReduceKind::Tree)
+    return emitOpError() << "reduces by tree, which is of placements and collectives; it is sum here";
   // reduce_c1
   if (failed(verifyDims(*this, getDims(), from.size(), "dims")))
     return failure();

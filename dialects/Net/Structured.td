@@ -160,6 +160,7 @@ def Net_ReduceOp : Net_Op<"reduce", [Pure, SameOperandsAndResultElementType]> {
 
     - **C1**: `dims` are distinct, in range and increasing.
     - **C2**: the result has the operand's shape without `dims`.
+    - **C3**: the kind is not `tree`.
 
     Example: `%1 = net.reduce sum %0 dims = [1] : tensor<2x4xf32> -> tensor<2xf32>`
   }];

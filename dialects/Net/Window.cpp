@@ -205,7 +205,12 @@ template <typename OpT> static LogicalResult verifyWindows(OpT op, Value windows
   return verifyShape(op, expected, typeOf(windows).getShape(), what);
 }
 
-LogicalResult ReduceWindowOp::verify() { return verifyWindows(*this, getResult(), "a result"); }
+LogicalResult ReduceWindowOp::verify() {
+  // reduce_window_c3
+  if (getKind() == ReduceKind::Tree)
+    return emitOpError() << "reduces by tree, which is of placements and collectives; it is sum here";
+  return verifyWindows(*this, getResult(), "a result");
+}
 
 LogicalResult SelectAndScatterOp::verify() {
   if (failed(verifyShape(*this, typeOf(getOperand()).getShape(), typeOf(getResult()).getShape(), "a result")))

@@ -68,6 +68,7 @@ def Net_ReduceWindowOp : Net_WindowOp<"reduce_window"> {
 
     - **C1**: every list has one entry per dimension; sizes, strides and dilations are positive.
     - **C2**: the result has one element per position of the window.
+    - **C3**: the kind is not `tree`.
 
     Example:
     ```mlir

@@ -25,7 +25,7 @@ std::optional<Candidate> Candidate::split(const GraphOp &op, const FactorSplit &
   const FactorInfo &factor = rule.factors[split.factor];
   Candidate candidate{Kind::Split, {}, {}};
   bool uneven = split.extent != split.stride * n;
-  if (!factor.splittable || (uneven && !factor.uneven))
+  if (!factor.splittable || (uneven && !factor.uneven) || !keepsParts(factor, split, n))
     return std::nullopt;
   auto place = [&](const TensorRule &tensor, State absent) -> std::optional<State> {
     TensorSplit part = toTensorSplit(tensor, split, n);

@@ -31,6 +31,8 @@ Collective::Reduction emit::translate(ReduceKind kind) {
     return Collective::AND;
   case ReduceKind::Or:
     return Collective::OR;
+  case ReduceKind::Tree:
+    return Collective::TREE;
   }
   llvm_unreachable("all kinds are covered");
 }

@@ -77,6 +77,8 @@ void TaskWriter::addMatmul(dist::MatmulOp op, Instruction &instruction) {
   matmul.mutable_lhs_strides()->Add(op.getLhsStrides().begin(), op.getLhsStrides().end());
   matmul.mutable_rhs_strides()->Add(op.getRhsStrides().begin(), op.getRhsStrides().end());
   matmul.mutable_out_strides()->Add(op.getOutStrides().begin(), op.getOutStrides().end());
+  if (auto parts = net::kSumPartsAttr.get(op))
+    matmul.set_parts(parts.getInt());
   instruction.set_flops(flops);
 }
 

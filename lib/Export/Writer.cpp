@@ -197,7 +197,8 @@ Term Writer::select(const Term &predicate, const Term &onTrue, const Term &onFal
 
 StringRef Writer::getCombiner(ReduceKind kind) {
   static constexpr StringLiteral names[] = {"stablehlo.add",     "stablehlo.multiply", "stablehlo.maximum",
-                                            "stablehlo.minimum", "stablehlo.and",      "stablehlo.or"};
+                                            "stablehlo.minimum", "stablehlo.and",      "stablehlo.or",
+                                            "stablehlo.add"};
   return names[static_cast<unsigned>(kind)];
 }
 

@@ -40,7 +40,7 @@ public:
   Former(func::FuncOp func, net::LoopNest &nest, OpForms &forms, const FormKernelsPassOptions &options)
       : block(func.getBody().front()), nest(nest), forms(forms),
         memory(block, nest, forms, options.libraryConvolutions),
-        problem(block, nest, forms, memory, options.libraryEpilogues) {}
+        problem(block, nest, forms, memory, options.libraryEpilogues), hasFixedSums(net::kSumPartsAttr.isOn(func)) {}
 
   /// Writes the function anew.
   void run();
@@ -55,6 +55,7 @@ private:
   SmallVector<Operation *> findStored(ArrayRef<unsigned> members, const llvm::DenseSet<unsigned> &inside) const;
   bool isComputedIn(Operation *op, const llvm::DenseSet<unsigned> &inside, bool alone) const;
   bool canPlan(dist::KernelOp kernel);
+  bool hasFixedSums;
   Value getMemory(Value value);
   OpBuilder getViewBuilder(Value value);
   void moveToEnd(Operation *op);
@@ -228,10 +229,35 @@ void Former::buildKernel(ArrayRef<unsigned> members) {
   ++numKernels;
 }
 
+/// True if every sum of floats in a kernel of several operations has the order that its shape alone gives it. The lanes
+/// of a row take turns element by element, so a row that its neighbours cut into shorter loops is added alike if the
+/// innermost fills all lanes. What a row's neighbours make of a sum that is not complete at its end is not compared.
+static bool keepsOrder(const KernelPlan &plan) {
+  constexpr int64_t mostLanes = 16;
+  size_t columnLoops = plan.loops.size() - plan.numRowLoops;
+  for (const Reduction &reduction : plan.reductions) {
+    if (!isa<arith::AddFOp, arith::MulFOp>(reduction.combiner) || columnLoops == 0)
+      continue;
+    unsigned innermost = plan.loops.back();
+    bool isCarried = !reduction.position.uses(innermost);
+    if (!reduction.row && isCarried)
+      return false;
+    if (reduction.row && columnLoops > 1 && plan.variables[innermost].extent % mostLanes != 0)
+      return false;
+  }
+  // Where an accumulation has no linear position, no loop of the kernel has lanes.
+  return llvm::all_of(plan.reductions, [&](const Reduction &reduction) {
+    return llvm::all_of(reduction.position.terms,
+                        [&](const auto &term) { return plan.variables[term.first].kind == Variables::Loop; });
+  });
+}
+
 bool Former::canPlan(dist::KernelOp kernel) {
   auto [known, isNew] = planned.try_emplace(StringAttr::get(kernel.getContext(), getKernelText(kernel)));
-  if (isNew)
-    known->second = planKernel(kernel).plan != nullptr;
+  if (isNew) {
+    PlannedKernel made = planKernel(kernel);
+    known->second = made.plan && (!hasFixedSums || keepsOrder(*made.plan));
+  }
   return known->second;
 }
 

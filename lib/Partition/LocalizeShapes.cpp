@@ -54,6 +54,8 @@ private:
   LogicalResult localize(Operation &op);
   LogicalResult localizeReshard(ReshardOp reshard);
   LogicalResult localizeByInterface(Operation &op, ArrayRef<MappingAttr> operands, ArrayRef<MappingAttr> results);
+  FailureOr<int64_t> countParts(Operation &op, const ShardingRule &rule, ArrayRef<AxisPlan> plans,
+                                ArrayRef<Placement> operands);
   LogicalResult checkMovement(Operation &op, ArrayRef<MappingAttr> operands);
   LogicalResult localizeSignature();
   Value createStep(const ReshardStep &step, ReshardOp reshard, Value value, ArrayRef<int64_t> shape);
@@ -185,6 +187,24 @@ void FunctionLocalizer::emitStep(const ReshardStep &step, ReshardOp reshard, Val
   }
 }
 
+/// True if `step` adds subtrees of neighbours, if it reduces by a tree: axes that come later in the mesh are nearer to
+/// its leaves.
+static bool keepsTree(const ReshardStep &step) {
+  if (step.from.partialKind != ReduceKind::Tree)
+    return true;
+  auto isReduced = [&](Axis axis) { return step.from.isPartial(axis) && !step.to.isPartial(axis); };
+  std::optional<Axis> last;
+  for (Axis axis : step.axes) {
+    if (!isReduced(axis))
+      continue;
+    bool isAfterAll = llvm::all_of(step.from.partialAxes, [&](Axis other) { return isReduced(other) || other < axis; });
+    if (!isAfterAll || (last && *last > axis))
+      return false;
+    last = axis;
+  }
+  return true;
+}
+
 LogicalResult FunctionLocalizer::localizeReshard(ReshardOp reshard) {
   auto type = cast<RankedTensorType>(reshard.getResult().getType());
   FailureOr<SmallVector<MappingAttr>> from = table.getOperands(reshard), to = table.getResults(reshard);
@@ -194,8 +214,12 @@ LogicalResult FunctionLocalizer::localizeReshard(ReshardOp reshard) {
   if (failed(accumulators.check(reshard, table.resolve(from->front(), type), table.resolve(to->front(), type))))
     return failure();
   ReshardPlanner planner(mesh, type.getShape(), scattersFirst);
-  for (const ReshardStep &step : planner.plan(table.resolve(from->front(), type), table.resolve(to->front(), type)))
+  for (const ReshardStep &step : planner.plan(table.resolve(from->front(), type), table.resolve(to->front(), type))) {
+    if (!keepsTree(step))
+      return reshard.emitOpError() << "reduces a sum by a tree over some of its axes before others that are nearer to "
+                                      "its leaves; reproducible needs one axis there, or the last ones first";
     emitStep(step, reshard, value, type.getShape());
+  }
   locals.map(reshard.getResult(), value);
   current[reshard.getResult()] = to->front();
   return success();
@@ -264,6 +288,27 @@ LogicalResult FunctionLocalizer::checkMembers(Operation &op, ArrayRef<MappingAtt
   return success();
 }
 
+/// The number of parts of a sum in a fixed order that this rank adds. They have to be neighbours, and axes have to
+/// follow each other as in the mesh: that is the order of a group, in which a collective adds.
+FailureOr<int64_t> FunctionLocalizer::countParts(Operation &op, const ShardingRule &rule, ArrayRef<AxisPlan> plans,
+                                                 ArrayRef<Placement> operands) {
+  int64_t parts = net::kSumPartsAttr.get(&op).getInt();
+  for (auto [axis, plan] : llvm::enumerate(plans)) {
+    if (plan.kind != AxisPlan::Kind::SplitFactor || rule.factors[plan.factor].reduction != ReduceKind::Tree)
+      continue;
+    for (auto [tensor, placement] : llvm::zip(rule.operands, operands))
+      for (auto [uses, splits] : llvm::zip(tensor.dims, placement.dims)) {
+        bool isSummed = llvm::any_of(uses, [&](const FactorUse &use) { return use.factor == plan.factor; });
+        if (isSummed && (splits.front().extent != rule.factors[plan.factor].size ||
+                         !llvm::is_sorted(splits, [](const Split &a, const Split &b) { return a.axis < b.axis; })))
+          return op.emitOpError() << "sums parts that are not neighbours, or over axes in another order than the mesh "
+                                     "has them; reproducible needs a dimension that is split from its major end";
+      }
+    parts /= mesh.getSize(axis);
+  }
+  return parts;
+}
+
 LogicalResult FunctionLocalizer::localizeByInterface(Operation &op, ArrayRef<MappingAttr> operands,
                                                      ArrayRef<MappingAttr> results) {
   SmallVector<Placement> operandPlacements, resultPlacements;
@@ -274,8 +319,13 @@ LogicalResult FunctionLocalizer::localizeByInterface(Operation &op, ArrayRef<Map
   auto interface = dyn_cast<ShardingOpInterface>(op);
   ShardingRule rule = interface ? interface.getShardingRule() : ShardingRule::whole(&op);
   // A variable is read and assigned in the placement in which it is kept, so its rule does not apply.
-  if (!isa<net::ReadOp, net::AssignOp>(op) &&
-      failed(checkRule(rule, mesh, operandPlacements, resultPlacements, [&] { return op.emitOpError(); })))
+  FailureOr<SmallVector<AxisPlan>> plans = SmallVector<AxisPlan>();
+  if (!isa<net::ReadOp, net::AssignOp>(op))
+    plans = checkRule(rule, mesh, operandPlacements, resultPlacements, [&] { return op.emitOpError(); });
+  if (failed(plans))
+    return failure();
+  FailureOr<int64_t> parts = 0;
+  if (net::kSumPartsAttr.isOn(&op) && failed(parts = countParts(op, rule, *plans, operandPlacements)))
     return failure();
   SmallVector<Value> values = maskOperands(op, rule, operandPlacements);
   auto coordinate = [&](Axis axis) { return getCoordinate(axis); };
@@ -287,6 +337,8 @@ LogicalResult FunctionLocalizer::localizeByInterface(Operation &op, ArrayRef<Map
       interface ? interface.localize(localizer) : FailureOr<SmallVector<Value>>(localizer.clone(&op));
   if (failed(made))
     return op.emitOpError() << "has no form for one rank";
+  if (*parts != 0)
+    net::kSumPartsAttr.set(made->front().getDefiningOp(), builder.getI64IntegerAttr(*parts));
   for (auto [index, result, value, mapping] : llvm::enumerate(op.getResults(), *made, results)) {
     if (value.getType() != getLocalType(result.getType(), mapping))
       return op.emitOpError() << "made result #" << index << " of " << value.getType() << " for one rank, not "

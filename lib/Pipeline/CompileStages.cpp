@@ -86,7 +86,7 @@ LogicalResult meshwright::importPartitioned(Compilation &c) {
   return importer::placePorts(*c.programs.step, *c.programs.serial, places);
 }
 
-static LogicalResult trainStep(Compilation &c) {
+static LogicalResult makeStep(Compilation &c) {
   bool isWhole = train::isWholeStep(*c.programs.step);
   if (isWhole && failed(checkWholeStep(*c.programs.step, c.strategy)))
     return failure();
@@ -106,6 +106,26 @@ static LogicalResult trainStep(Compilation &c) {
     manager.addPass(train::createAssignPrecisionPass(trainOptions.precision, trainOptions.keepLocations));
     manager.addPass(train::createSimplifyPass());
   });
+}
+
+static LogicalResult trainStep(Compilation &c) {
+  if (failed(makeStep(c)))
+    return failure();
+  if (!c.strategy.get().has_reproducible())
+    return success();
+  if (auto gpu = llvm::find_if(c.options.targets, emit::isGpuTarget); gpu != c.options.targets.end())
+    return emitError(c.strategy.getLoc(&c.context, "reproducible"))
+           << "reproducible is about the order of sums on CPUs, but target \"" << *gpu << "\" is a GPU";
+  if (c.options.stablehlo)
+    return emitError(c.strategy.getLoc(&c.context, "reproducible"))
+           << "reproducible is about the order of sums in packages, but --emit-stablehlo writes a module for JAX, which "
+              "adds in another order";
+  auto build = [&](OpPassManager &manager) {
+    manager.addPass(train::createFixSumsPass({c.strategy.get().reproducible().parts()}));
+  };
+  if (failed(runPasses(c.programs.step, build)))
+    return failure();
+  return c.programs.evaluation ? runPasses(c.programs.evaluation, build) : success();
 }
 
 static LogicalResult annotateEvaluation(Compilation &c) {

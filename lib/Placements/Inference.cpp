@@ -62,7 +62,8 @@ States Inference::getStates(const Placement &placement) const {
     if (hasOwner || mesh.getSize(axis) == 1)
       states.push_back({});
     else if (placement.isPartial(axis))
-      states.push_back(State::partial(placement.partialKind));
+      // A tree is a sum whose order is fixed.
+      states.push_back(State::partial(isSum(placement.partialKind) ? ReduceKind::Sum : placement.partialKind));
     else if (auto split = placement.findSplit(axis))
       states.push_back(State::split(split->first < 64 ? uint64_t(1) << split->first : 0));
     else

@@ -13,6 +13,8 @@ using namespace meshwright;
 void schedule::buildPipeline(mlir::OpPassManager &manager, const Options &options) {
   // Empty values go first: later passes may divide by the number of elements.
   manager.addPass(createElideEmptyPass());
+  // Parts of sums are added by ordinary operations, which the passes below place and fuse.
+  manager.addPass(createExpandSumsPass());
   // Conversions become contiguous collectives first: the transpositions that this takes are operations like others.
   manager.addPass(createLowerConversionsPass());
   // CSE runs after LowerLoops: before, an operation in a loop and an equal one after it would not merge.

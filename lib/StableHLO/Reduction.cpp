@@ -76,6 +76,8 @@ bool importer::isNeutral(Attribute element, ReduceKind kind) {
   case ReduceKind::Max:
   case ReduceKind::Min:
     return value == getExtreme(type, kind == ReduceKind::Max);
+  case ReduceKind::Tree:
+    break;
   }
   return false;
 }
@@ -94,6 +96,8 @@ static StringRef getElementwise(ReduceKind kind) {
     return "net.and";
   case ReduceKind::Or:
     return "net.or";
+  case ReduceKind::Tree:
+    break;
   }
   return {};
 }

@@ -178,7 +178,8 @@ LogicalResult StrategyFile::check(int64_t ranks, MLIRContext *context) {
   return success(succeeded(resolveSizes(ranks, context)) && succeeded(checkTopology(context)) &&
                  succeeded(checkAxes(context)) && succeeded(checkTrain(context)) && succeeded(checkZero(context)) &&
                  succeeded(checkReduce(context)) && succeeded(checkAccumulation(context)) &&
-                 succeeded(checkOffload(context)) && succeeded(checkPipeline(context)));
+                 succeeded(checkOffload(context)) && succeeded(checkPipeline(context)) &&
+                 succeeded(checkReproducible(context)));
 }
 
 /// The axis names in `topology.order`.

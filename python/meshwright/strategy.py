@@ -1258,6 +1258,24 @@ class Eval(Message):
         super().__init__({"outputs": outputs, "every": every})
 
 
+class Reproducible(Message):
+    """The same bits on every mesh: variables, losses and all other values of a step do not depend on how many ranks share the work. Every sum is taken in equal parts, which a fixed binary tree adds on one rank as on many."""
+
+    FIELDS = {
+        "parts": Field("int64"),
+    }
+
+    def __init__(
+        self,
+        *,
+        parts: Optional[int] = None,
+    ) -> None:
+        """Args:
+            parts: The number of parts of every sum, a power of two. The sizes of all axes that split a sum multiply to a divisor of it. Default: 8.
+        """
+        super().__init__({"parts": parts})
+
+
 class Strategy(Message):
     """The message Strategy of the schema."""
 
@@ -1276,6 +1294,7 @@ class Strategy(Message):
         "pipeline": Field("Pipeline", message=Pipeline),
         "topology": Field("Topology", message=Topology),
         "eval": Field("Eval", message=Eval),
+        "reproducible": Field("Reproducible", message=Reproducible),
     }
 
     def __init__(
@@ -1295,6 +1314,7 @@ class Strategy(Message):
         pipeline: Optional[Union[Pipeline, dict]] = None,
         topology: Optional[Union[Topology, dict]] = None,
         eval: Optional[Union[Eval, dict]] = None,
+        reproducible: Optional[Union[Reproducible, dict]] = None,
     ) -> None:
         """Args:
             mesh: The grid of ranks; one rank by default.
@@ -1311,5 +1331,6 @@ class Strategy(Message):
             pipeline: Pipeline parallelism: the ranks of an axis compute one stage of the network each, or several chunks, and go through the batch in micro-batches. An axis of size 1 turns it off but keeps the micro-batches. Without `train` only forwards run, in the order of the schedule's forwards.
             topology: The distance between ranks: a node has this many consecutive ranks, with faster links than between nodes.
             eval: A second program over the same variables that updates none: the graph of `dist-opt --eval`, or the forward part of the training graph. It is placed by the same strategy, reads variables in their storage placement, and shares the memory of a step.
+            reproducible: The same bits on every mesh: variables, losses and all other values of a step do not depend on how many ranks share the work. Every sum is taken in equal parts, which a fixed binary tree adds on one rank as on many.
         """
-        super().__init__({"mesh": mesh, "model": model, "init": init, "train": train, "fetch": fetch, "data": data, "tensor": tensor, "place": place, "zero": zero, "reduce": reduce, "offload": offload, "pipeline": pipeline, "topology": topology, "eval": eval})
+        super().__init__({"mesh": mesh, "model": model, "init": init, "train": train, "fetch": fetch, "data": data, "tensor": tensor, "place": place, "zero": zero, "reduce": reduce, "offload": offload, "pipeline": pipeline, "topology": topology, "eval": eval, "reproducible": reproducible})

@@ -22,6 +22,7 @@ bool meshwright::runtime::isReducible(Collective::Reduction reduction, DType typ
   switch (reduction) {
   case Collective::SUM:
   case Collective::PRODUCT:
+  case Collective::TREE:
     return isFloat(type) || isInteger(type);
   case Collective::MAX:
   case Collective::MIN:

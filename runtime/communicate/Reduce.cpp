@@ -10,6 +10,7 @@
 #include "meshwright/runtime/Combine.h"
 #include "meshwright/runtime/DType.h"
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 using namespace meshwright;
@@ -52,6 +53,42 @@ void reduce(std::span<const std::byte *const> inputs, std::span<std::byte *const
   }
 }
 
+/// Elements of a block: every level of the tree has one on the stack.
+constexpr uint64_t treeChunk = 512;
+
+/// sum[i] = elements at + i of the inputs, by a binary tree: the left half is the largest power of two of them.
+template <typename T, typename A>
+void sumTree(std::span<const std::byte *const> inputs, uint64_t at, uint64_t n, A *sum) {
+  if (inputs.size() == 1) {
+    const T *input = reinterpret_cast<const T *>(inputs[0]) + at;
+    for (uint64_t i = 0; i != n; ++i)
+      sum[i] = static_cast<A>(input[i]);
+    return;
+  }
+  size_t half = std::bit_floor(inputs.size() - 1);
+  alignas(64) A right[treeChunk];
+  sumTree<T>(inputs.first(half), at, n, sum);
+  sumTree<T>(inputs.subspan(half), at, n, right);
+  for (uint64_t i = 0; i != n; ++i)
+    sum[i] = Sum::combine(sum[i], right[i]);
+}
+
+template <typename T>
+void reduceByTree(std::span<const std::byte *const> inputs, std::span<std::byte *const> outputs, uint64_t begin,
+                  uint64_t end) {
+  using A = typename AccumulatorOf<T>::Type;
+  alignas(64) A sum[treeChunk];
+  alignas(64) T rounded[treeChunk];
+  for (uint64_t at = begin; at < end; at += treeChunk) {
+    uint64_t n = std::min(treeChunk, end - at);
+    sumTree<T>(inputs, at, n, sum);
+    for (uint64_t i = 0; i != n; ++i)
+      rounded[i] = static_cast<T>(sum[i]);
+    for (std::byte *output : outputs)
+      std::memcpy(output + at * sizeof(T), rounded, n * sizeof(T));
+  }
+}
+
 } // namespace
 
 ReduceFn meshwright::runtime::getReduceFn(Collective::Reduction reduction, DType type) {
@@ -64,6 +101,8 @@ ReduceFn meshwright::runtime::getReduceFn(Collective::Reduction reduction, DType
       return reduce<Max, T>;
     case Collective::MIN:
       return reduce<Min, T>;
+    case Collective::TREE:
+      return reduceByTree<T>;
     case Collective::AND:
     case Collective::OR:
       if constexpr (!std::is_integral_v<T>)

@@ -56,6 +56,7 @@ MatmulProblem meshwright::runtime::getProblem(const Matmul &matmul) {
   p.m = matmul.m();
   p.n = matmul.n();
   p.k = matmul.k();
+  p.parts = matmul.parts();
   p.batch.assign(matmul.batch().begin(), matmul.batch().end());
   auto split = [](const auto &strides, std::vector<int64_t> &batch, int64_t &row, int64_t &column) {
     batch.assign(strides.begin(), strides.end() - 2);
@@ -70,7 +71,7 @@ MatmulProblem meshwright::runtime::getProblem(const Matmul &matmul) {
 }
 
 std::vector<int64_t> meshwright::runtime::getKey(const MatmulProblem &p) {
-  std::vector<int64_t> key = {p.lhsType, p.rhsType, p.outType,   p.m,      p.n,         p.k,
+  std::vector<int64_t> key = {p.lhsType, p.rhsType, p.outType,   p.m,      p.n,         p.k,        p.parts,
                               p.lhsRow,  p.rhsRow,  p.lhsColumn, p.outRow, p.rhsColumn, p.outColumn};
   for (auto *values : {&p.batch, &p.lhsBatch, &p.rhsBatch, &p.outBatch})
     key.insert(key.end(), values->begin(), values->end());

@@ -112,3 +112,38 @@ func.func @local_variable() {
   %0 = net.read @w : tensor<4xf32>
   return
 }
+
+// -----
+
+#s = #dist.mapping<dims = [["b", "a"]]>
+#p = #dist.mapping<dims = [], partial = tree ["a", "b"]>
+dist.mesh @mesh <["a" = 2, "b" = 2]>
+func.func @parts_in_another_order(%arg0: tensor<8xf32> {dist.mapping = #s}) {
+  // expected-error @below {{sums parts that are not neighbours, or over axes in another order than the mesh has them; reproducible needs a dimension that is split from its major end}}
+  %0 = net.reduce sum %arg0 dims = [0] {dist.operands = [#s], dist.results = [#p], net.sum_parts = 8 : i64} : tensor<8xf32> -> tensor<f32>
+  return
+}
+
+// -----
+
+#s = #dist.mapping<dims = [["tp"]]>
+#p = #dist.mapping<dims = [], partial = tree ["tp"]>
+dist.mesh @mesh <["tp" = 4]>
+func.func @parts_that_are_cut(%arg0: tensor<8xf32> {dist.mapping = #s}) {
+  // expected-error @below {{cannot run in parts over axis "tp": the factor of size 8 is summed in 2 parts of 4 but split into pieces of 2}}
+  %0 = net.reduce sum %arg0 dims = [0] {dist.operands = [#s], dist.results = [#p], net.sum_parts = 2 : i64} : tensor<8xf32> -> tensor<f32>
+  return
+}
+
+// -----
+
+#s = #dist.mapping<dims = [["a", "b"]]>
+#p = #dist.mapping<dims = [], partial = tree ["a", "b"]>
+#q = #dist.mapping<dims = [], partial = tree ["b"]>
+dist.mesh @mesh <["a" = 2, "b" = 2]>
+func.func @root_before_leaves(%arg0: tensor<8xf32> {dist.mapping = #s}) {
+  %0 = net.reduce sum %arg0 dims = [0] {dist.operands = [#s], dist.results = [#p], net.sum_parts = 8 : i64} : tensor<8xf32> -> tensor<f32>
+  // expected-error @below {{reduces a sum by a tree over some of its axes before others that are nearer to its leaves; reproducible needs one axis there, or the last ones first}}
+  %1 = dist.reshard %0 from <dims = [], partial = tree ["a", "b"]> to <dims = [], partial = tree ["b"]> : tensor<f32>
+  return
+}

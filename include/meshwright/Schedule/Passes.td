@@ -25,6 +25,29 @@ def ElideEmptyPass : Pass<"dist-schedule-elide-empty", "mlir::ModuleOp"> {
   let statistics = [Statistic<"numElided", "elided", "Operations whose results have no elements">];
 }
 
+def ExpandSumsPass : Pass<"dist-schedule-expand-sums", "mlir::ModuleOp"> {
+  let summary = "adds the parts of sums by a tree";
+  let description = [{
+    A sum or scatter in several parts (`net.sum_parts`) becomes one for each part, and additions of neighbours, of pairs of
+    neighbours, and so on. A product keeps its parts, and takes over a conversion to 16 bits that alone reads it.
+
+    Example:
+    ```mlir
+    %1 = net.reduce sum %0 dims = [0] {net.sum_parts = 2 : i64} : tensor<6x3xf32> -> tensor<3xf32>
+    // becomes
+    %2 = net.reshape %0 : tensor<6x3xf32> -> tensor<2x3x3xf32>
+    %3 = net.reduce sum %2 dims = [1] : tensor<2x3x3xf32> -> tensor<2x3xf32>
+    %4 = net.slice %3 starts = [0, 0] limits = [1, 3] steps = [1, 1] : tensor<2x3xf32> -> tensor<1x3xf32>
+    %5 = net.reshape %4 : tensor<1x3xf32> -> tensor<3xf32>
+    %6 = net.slice %3 starts = [1, 0] limits = [2, 3] steps = [1, 1] : tensor<2x3xf32> -> tensor<1x3xf32>
+    %7 = net.reshape %6 : tensor<1x3xf32> -> tensor<3xf32>
+    %1 = net.add %5, %7 : tensor<3xf32>
+    ```
+  }];
+  let dependentDialects = ["::meshwright::net::NetDialect"];
+  let statistics = [Statistic<"numExpanded", "expanded", "Sums and scatters in several parts">];
+}
+
 def LowerLoopsPass : Pass<"dist-schedule-lower-loops", "mlir::ModuleOp"> {
   let summary = "lowers sums, indices and invariants of loops";
   let description = [{

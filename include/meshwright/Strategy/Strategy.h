@@ -67,6 +67,8 @@ private:
   mlir::LogicalResult checkTrain(mlir::MLIRContext *context) const;
   mlir::LogicalResult checkAccumulation(mlir::MLIRContext *context) const;
   mlir::LogicalResult checkZero(mlir::MLIRContext *context) const;
+  /// Checks `reproducible` against the mesh and the fields that it excludes.
+  mlir::LogicalResult checkReproducible(mlir::MLIRContext *context) const;
   mlir::LogicalResult checkReduce(mlir::MLIRContext *context) const;
   mlir::LogicalResult checkOffload(mlir::MLIRContext *context) const;
   mlir::LogicalResult checkPipeline(mlir::MLIRContext *context) const;

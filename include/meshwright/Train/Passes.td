@@ -81,6 +81,31 @@ def DifferentiatePass : Pass<"dist-train-differentiate", "::mlir::ModuleOp"> {
   ];
 }
 
+def FixSumsPass : Pass<"dist-train-fix-sums", "::mlir::ModuleOp"> {
+  let summary = "fixes the order in which floats are summed";
+  let description = [{
+    Gives every sum, product and scatter of floats the number of equal parts in which its first summed dimension is
+    added up (`net.sum_parts`): `parts` if that divides the dimension, otherwise 1, and then the dimension stays whole on
+    every rank; so does that of a product with batch dimensions whose parts would have fewer than 32 terms. A sum in 16 bits becomes one in f32 that is rounded afterwards, and a scatter adds into zeros, which are
+    added to its operand. The mark on the function keeps partial sums from passing arithmetic.
+
+    Example: after `--dist-train-fix-sums=parts=2`
+    ```mlir
+    %1 = net.reduce sum %0 dims = [0] : tensor<6x3xf32> -> tensor<3xf32>
+    // becomes
+    %1 = net.reduce sum %0 dims = [0] {net.sum_parts = 2 : i64} : tensor<6x3xf32> -> tensor<3xf32>
+    ```
+  }];
+  let dependentDialects = ["::meshwright::net::NetDialect"];
+  let options = [
+    FieldOption<"parts", "parts", Reproducible_parts>
+  ];
+  let statistics = [
+    Statistic<"numParted", "parted", "Operations that sum in several parts">,
+    Statistic<"numWhole", "whole", "Operations whose summed dimensions stay whole">
+  ];
+}
+
 def ReduceGradientsPass : Pass<"dist-train-reduce-gradients", "::mlir::ModuleOp"> {
   let summary = "scales gradients and converts them for their reduction";
   let description = [{

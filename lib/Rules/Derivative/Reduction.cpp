@@ -57,6 +57,7 @@ static FailureOr<Cotangents> differentiateReduce(ReduceOp op, Context c) {
     return Cotangents{product(c.build, c.cotangent, op, kept)};
   case ReduceKind::And:
   case ReduceKind::Or:
+  case ReduceKind::Tree:
     return op.emitOpError() << "reduces floats by " << stringifyReduceKind(op.getKind()) << ", which has no derivative";
   }
   llvm_unreachable("a kind of reduction");

@@ -131,6 +131,8 @@ Value kernel::combine(Builder &builder, ReduceKind kind, Type type, Value lhs, V
     return arith::AndIOp::create(builder, lhs, rhs);
   case ReduceKind::Or:
     return arith::OrIOp::create(builder, lhs, rhs);
+  case ReduceKind::Tree:
+    break;
   }
   llvm_unreachable("every kind of reduction is combined");
 }

@@ -33,12 +33,15 @@ struct DotSharding : ShardingOpInterface::ExternalModel<DotSharding, DotOp> {
       FactorUse use{rule.addFactor(rhsShape[dim]), rhsShape[dim]};
       rhs.dims[dim] = result.dims[next++] = {use};
     }
+    SmallVector<unsigned, 2> summed;
     for (auto [left, right] : llvm::zip(dot.getLhsContract(), dot.getRhsContract())) {
       FactorUse use{rule.addFactor(lhsShape[left]), lhsShape[left]};
       rule.factors[use.factor].masks = true;
+      summed.push_back(use.factor);
       lhs.dims[left] = rhs.dims[right] = {use};
     }
     sharding::passBilinear(rule, op);
+    sharding::fixOrder(rule, op, summed);
     return rule;
   }
 };

@@ -21,6 +21,7 @@ struct ElementwiseSharding : ShardingOpInterface::ExternalModel<ElementwiseShard
   ShardingRule getShardingRule(Operation *op) const {
     ShardingRule rule = ShardingRule::elementwise(sharding::shapeOf(op->getResult(0)), op->getNumOperands());
     Partials::add(op, rule);
+    sharding::fixOrder(rule, op);
     return rule;
   }
 };

@@ -134,7 +134,9 @@ struct ScatterSharding : ShardingOpInterface::ExternalModel<ScatterSharding, Sca
                         dims.getIndicesBatchingDims(),
                         dims.getScatterDimsToOperandDims(),
                         dims.getIndexVectorDim()};
+    SmallVector<unsigned, 2> summed;
     indexed.addBatchFactors([&](FactorInfo &factor) {
+      summed.push_back(&factor - rule.factors.begin());
       // Updates of parts that are not full are dropped by their index, which they need to have.
       factor.splittable = kind.has_value() && !dims.getScatterDimsToOperandDims().empty();
       factor.reduction = kind.value_or(ReduceKind::Sum);
@@ -147,6 +149,7 @@ struct ScatterSharding : ShardingOpInterface::ExternalModel<ScatterSharding, Sca
       sharding::passEveryReduction(rule, {0, 2});
     else
       rule.partials.push_back({*kind, {0, 2}});
+    sharding::fixOrder(rule, op, summed);
     return rule;
   }
   FailureOr<SmallVector<Value>> localize(Operation *op, Localizer &localizer) const {

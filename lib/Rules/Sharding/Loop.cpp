@@ -63,6 +63,7 @@ struct TotalSharding : ShardingOpInterface::ExternalModel<TotalSharding, TotalOp
   ShardingRule getShardingRule(Operation *op) const {
     ShardingRule rule = perIteration(sharding::shapeOf(op->getResult(0)));
     rule.partials.push_back({ReduceKind::Sum, {0}});
+    sharding::fixOrder(rule, op);
     return rule;
   }
 };

@@ -28,12 +28,15 @@ struct ReduceSharding : ShardingOpInterface::ExternalModel<ReduceSharding, Reduc
   ShardingRule getShardingRule(Operation *op) const {
     auto reduce = cast<ReduceOp>(op);
     ShardingRule rule = reduceDims(op, reduce.getDims());
+    SmallVector<unsigned, 2> summed;
     for (int64_t dim : reduce.getDims()) {
-      FactorInfo &factor = rule.factors[rule.operands[0].dims[dim].front().factor];
+      summed.push_back(rule.operands[0].dims[dim].front().factor);
+      FactorInfo &factor = rule.factors[summed.back()];
       factor.reduction = reduce.getKind();
       factor.masks = true;
     }
     rule.partials.push_back({reduce.getKind(), {0}});
+    sharding::fixOrder(rule, op, summed);
     return rule;
   }
 };

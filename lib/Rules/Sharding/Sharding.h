@@ -18,8 +18,8 @@ inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value value) {
 
 /// Adds to `rule` that all results of a data movement are partial where `operands` are, whatever the reduction.
 inline void passEveryReduction(dist::ShardingRule &rule, llvm::ArrayRef<unsigned> operands) {
-  for (auto kind :
-       {ReduceKind::Sum, ReduceKind::Product, ReduceKind::Max, ReduceKind::Min, ReduceKind::And, ReduceKind::Or})
+  for (auto kind : {ReduceKind::Sum, ReduceKind::Product, ReduceKind::Max, ReduceKind::Min, ReduceKind::And,
+                    ReduceKind::Or, ReduceKind::Tree})
     rule.partials.push_back({kind, {operands.begin(), operands.end()}});
 }
 
@@ -27,6 +27,10 @@ inline void passEveryReduction(dist::ShardingRule &rule, llvm::ArrayRef<unsigned
 /// be finite: (2 - 1) times infinity is infinite, but 2 times infinity less 1 times infinity NaN, and so is 0 times
 /// infinity on a rank that has no term. Nothing passes a square, whose factors would be partial both.
 void passBilinear(dist::ShardingRule &rule, mlir::Operation *op);
+
+/// Fixes the order of the sums of `op` if that is asked for (`net.sum_parts`): the first of `summed`, the factors over
+/// which it sums, can be split into whole parts, the others stay whole, and no partial sum passes.
+void fixOrder(dist::ShardingRule &rule, mlir::Operation *op, llvm::ArrayRef<unsigned> summed = {});
 
 /// True if `value` is a constant zero, which is its own sum in every placement.
 bool isZero(mlir::Value value);

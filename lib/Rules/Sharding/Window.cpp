@@ -64,6 +64,7 @@ struct ConvolutionSharding : ShardingOpInterface::ExternalModel<ConvolutionShard
         setDim(result, dims.getOutSpatial()[index], {place});
       }
     sharding::passBilinear(rule, op);
+    sharding::fixOrder(rule, op, {input.factor});
     return rule;
   }
 
@@ -105,6 +106,7 @@ struct ReduceWindowSharding : ShardingOpInterface::ExternalModel<ReduceWindowSha
     // An element may be in several windows or in none: what is idempotent or linear passes.
     if (reduce.getKind() != ReduceKind::Product)
       rule.partials.push_back({reduce.getKind(), {0}});
+    sharding::fixOrder(rule, op);
     return rule;
   }
 };
@@ -113,6 +115,7 @@ struct SelectAndScatterSharding : ShardingOpInterface::ExternalModel<SelectAndSc
   ShardingRule getShardingRule(Operation *op) const {
     ShardingRule rule = slideWindows(cast<SelectAndScatterOp>(op));
     rule.partials.push_back({ReduceKind::Sum, {1}});
+    sharding::fixOrder(rule, op);
     return rule;
   }
 };

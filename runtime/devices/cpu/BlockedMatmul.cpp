@@ -14,7 +14,8 @@
 //      |lh| out    |
 //      +--+--------+
 //
-// The sum over k runs in the same order for every element, whatever the vector width.
+// The sum over k runs in the same order for every element, whatever the vector width. Where it is taken in parts, the
+// panel of the right operand has all of k, and a block of rows adds its parts while they are in the cache.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,6 +23,7 @@
 #include "MatmulBatch.h"
 #include "ResidueMatmul.h"
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 using namespace meshwright;
@@ -163,10 +165,25 @@ template <typename A> auto getStore(DType type) {
 
 constexpr int64_t roundUp(int64_t value, int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
 
+/// How many columns a panel has that spans all of k: its bytes are bounded, and so are those of the sums of a block.
+int64_t getColumnsInParts(const MatmulProblem &p) {
+  constexpr int64_t panelElements = 2 << 20, mostColumns = 768, width = 48;
+  return std::min(p.n, std::clamp(panelElements / std::max<int64_t>(p.k, 1) / width * width, width, mostColumns));
+}
+
 /// The layout of the scratch memory, in elements of the sums' type; widths of slivers are at most 48.
 struct ScratchSizes {
   int64_t left, right, sums;
   explicit ScratchSizes(const MatmulProblem &p) {
+    if (p.parts > 1) {
+      int64_t columns = getColumnsInParts(p);
+      left = roundUp(std::min(p.m, blockM) + 8, 8) * std::min(p.k / p.parts, blockK);
+      right = (columns + 48) * p.k;
+      sums = std::min(p.m, blockM) * columns * std::bit_width(static_cast<uint64_t>(p.parts));
+      left = roundUp(left, 16);
+      right = roundUp(right, 16);
+      return;
+    }
     int64_t depth = std::min(p.k, blockK);
     left = roundUp(std::min(p.m, blockM) + 8, 8) * depth;
     right = (std::min(p.n, blockN) + 48) * depth;
@@ -188,6 +205,8 @@ public:
   }
 
   void run(const std::byte *lhs, const std::byte *rhs, std::byte *out) {
+    if (p.parts > 1)
+      return runInParts(lhs, rhs, out);
     int64_t lhsSize = getSize(p.lhsType), rhsSize = getSize(p.rhsType), outSize = getSize(p.outType);
     for (int64_t n0 = 0; n0 < p.n; n0 += blockN) {
       int64_t n = std::min(blockN, p.n - n0);
@@ -200,7 +219,7 @@ public:
         for (int64_t m0 = 0; m0 < p.m; m0 += blockM) {
           int64_t m = std::min(blockM, p.m - m0);
           packLeft(lhs + (m0 * p.lhsRow + k0 * p.lhsColumn) * lhsSize, m, k, p.lhsRow, p.lhsColumn, kernel.rows, left);
-          multiplyBlock(m0, m, n, k, k0 == 0);
+          multiplyBlock(right, m, n, k, sums + m0 * n, k0 == 0);
         }
       }
       storeOut(sums, p.m, n, out + n0 * p.outColumn * outSize, p.outRow, p.outColumn);
@@ -208,15 +227,68 @@ public:
   }
 
 private:
-  /// Adds the product of the packed blocks to rows m0.. of the sums.
-  void multiplyBlock(int64_t m0, int64_t m, int64_t n, int64_t k, bool first) {
+  void runInParts(const std::byte *lhs, const std::byte *rhs, std::byte *out) {
+    int64_t rhsSize = getSize(p.rhsType), outSize = getSize(p.outType), depth = p.k / p.parts;
+    int64_t columns = getColumnsInParts(p);
+    for (int64_t n0 = 0; n0 < p.n; n0 += columns) {
+      int64_t n = std::min(columns, p.n - n0);
+      forEachBlock(0, p.k, depth, [&](int64_t k0, int64_t k) {
+        packRight(rhs + (k0 * p.rhsRow + n0 * p.rhsColumn) * rhsSize, n, k, p.rhsColumn, p.rhsRow, kernel.columns,
+                  getPanel(k0, n));
+      });
+      for (int64_t m0 = 0; m0 < p.m; m0 += blockM) {
+        int64_t m = std::min(blockM, p.m - m0);
+        addParts(lhs, m0, m, n, depth);
+        storeOut(sums, m, n, out + (m0 * p.outRow + n0 * p.outColumn) * outSize, p.outRow, p.outColumn);
+      }
+    }
+  }
+
+  /// Calls fn(begin, size) for the blocks of k from `begin` to before `end`, which do not cross multiples of `depth`.
+  template <typename Fn> static void forEachBlock(int64_t begin, int64_t end, int64_t depth, Fn fn) {
+    for (int64_t part = begin; part < end; part += depth)
+      for (int64_t k0 = part; k0 < part + depth; k0 += blockK)
+        fn(k0, std::min(blockK, part + depth - k0));
+  }
+
+  /// The packed block of the right operand that begins at k0.
+  A *getPanel(int64_t k0, int64_t n) const { return right + k0 * roundUp(n, kernel.columns); }
+
+  /// The parts of rows m0.. into the sums: a stack, in which the upper two are added whenever they are neighbours in
+  /// the tree. A second neighbour of a single block is added to the first as it is made, which is the same addition.
+  void addParts(const std::byte *lhs, int64_t m0, int64_t m, int64_t n, int64_t depth) {
+    int64_t lhsSize = getSize(p.lhsType), height = 0;
+    for (int64_t part = 0; part != p.parts; ++part) {
+      bool joins = part % 2 == 1 && depth <= blockK;
+      A *to = sums + (joins ? height - 1 : height) * m * n;
+      forEachBlock(part * depth, (part + 1) * depth, depth, [&](int64_t k0, int64_t k) {
+        packLeft(lhs + (m0 * p.lhsRow + k0 * p.lhsColumn) * lhsSize, m, k, p.lhsRow, p.lhsColumn, kernel.rows, left);
+        multiplyBlock(getPanel(k0, n), m, n, k, to, k0 == part * depth && !joins);
+      });
+      int64_t pairs = part + 1;
+      if (joins)
+        pairs /= 2;
+      else
+        ++height;
+      for (; pairs % 2 == 0; pairs /= 2) {
+        --height;
+        A *lower = sums + (height - 1) * m * n;
+        const A *upper = sums + height * m * n;
+        for (int64_t i = 0; i != m * n; ++i)
+          lower[i] += upper[i];
+      }
+    }
+  }
+
+  /// Adds the product of the packed blocks to `target`, or writes it there.
+  void multiplyBlock(const A *panel, int64_t m, int64_t n, int64_t k, A *target, bool first) {
     alignas(64) A tile[8 * 48];
     for (int64_t j = 0; j < n; j += kernel.columns)
       for (int64_t i = 0; i < m; i += kernel.rows) {
-        kernel.run(k, left + i * k, right + j * k, tile);
+        kernel.run(k, left + i * k, panel + j * k, tile);
         int64_t columns = std::min(kernel.columns, n - j);
         for (int64_t row = 0, rows = std::min(kernel.rows, m - i); row != rows; ++row) {
-          A *to = sums + (m0 + i + row) * n + j;
+          A *to = target + (i + row) * n + j;
           const A *from = tile + row * kernel.columns;
           if (first)
             std::copy(from, from + columns, to);

@@ -108,6 +108,9 @@ struct MatmulSet::Implementation {
   }
 
   void create(const MatmulProblem &p, Primitive &primitive) {
+    // The library's order of additions depends on the shape.
+    if (p.parts != 0)
+      return;
     if (p.lhsType != p.rhsType || (p.outType != F32 && p.outType != p.lhsType) || p.k == 0 || p.m == 0 || p.n == 0 ||
         getType(p.lhsType) == dnnl_data_type_undef)
       return;
@@ -183,7 +186,7 @@ Result<uint32_t> MatmulSet::prepare(const Matmul &matmul, const std::byte *lhs, 
   if (primitive.handle) {
     call.primitive = &primitive;
   } else {
-    if (!empty && call.problem.outType != RESIDUE)
+    if (!empty && call.problem.outType != RESIDUE && call.problem.parts == 0)
       implementation->noteSlow(call.problem, name);
     implementation->scratchBytes =
         std::max<uint64_t>(implementation->scratchBytes, getBlockedMatmulScratch(call.problem));

@@ -10,6 +10,14 @@ func.func @reduce_c1_twice(%x: tensor<4x8xf32>) {
 
 // -----
 
+func.func @reduce_c3(%x: tensor<4x8xf32>) {
+  // expected-error @below {{reduces by tree, which is of placements and collectives; it is sum here}}
+  %0 = net.reduce tree %x dims = [0] : tensor<4x8xf32> -> tensor<8xf32>
+  return
+}
+
+// -----
+
 func.func @reduce_c1_order(%x: tensor<4x8xf32>) {
   // expected-error @below {{has dims that do not increase}}
   %0 = net.reduce sum %x dims = [1, 0] : tensor<4x8xf32> -> tensor<f32>

@@ -151,6 +151,14 @@ func.func @convolution_c5_overflow(%x: tensor<8x32x4xf32>, %w: tensor<3x4x6xf32>
 // -----
 
 // Tests reduce_window_c1: lists of other lengths, and numbers that are not positive.
+func.func @reduce_window_c3(%x: tensor<8x32xf32>) {
+  // expected-error @below {{reduces by tree, which is of placements and collectives; it is sum here}}
+  %0 = net.reduce_window tree %x sizes = [1, 3] strides = [1, 1] low = [0, 1] high = [0, 1] base_dilation = [1, 1] window_dilation = [1, 1] : tensor<8x32xf32> -> tensor<8x32xf32>
+  return
+}
+
+// -----
+
 func.func @reduce_window_c1_sizes(%x: tensor<8x32xf32>) {
   // expected-error @below {{has 1 window sizes for 2 dimensions}}
   %0 = net.reduce_window sum %x sizes = [3] strides = [1, 1] low = [0, 1] high = [0, 1] base_dilation = [1, 1] window_dilation = [1, 1] : tensor<8x32xf32> -> tensor<8x32xf32>

@@ -67,6 +67,7 @@ static Tensor evaluateDot(net::DotOp op, const Tensor &lhs, const Tensor &rhs) {
 static double combineFloats(ReduceKind kind, double x, double y) {
   switch (kind) {
   case ReduceKind::Sum:
+  case ReduceKind::Tree:
     return x + y;
   case ReduceKind::Product:
     return x * y;
@@ -81,6 +82,7 @@ static int64_t combineIntegers(ReduceKind kind, bool isUnsigned, int64_t x, int6
   bool less = isUnsigned ? static_cast<uint64_t>(x) < static_cast<uint64_t>(y) : x < y;
   switch (kind) {
   case ReduceKind::Sum:
+  case ReduceKind::Tree:
     return static_cast<int64_t>(static_cast<uint64_t>(x) + static_cast<uint64_t>(y));
   case ReduceKind::Product:
     return static_cast<int64_t>(static_cast<uint64_t>(x) * static_cast<uint64_t>(y));
@@ -100,6 +102,7 @@ Element evaluate::getNeutral(ReduceKind kind, const Tensor &x) {
   bool isFloat = x.isFloat();
   switch (kind) {
   case ReduceKind::Sum:
+  case ReduceKind::Tree:
   case ReduceKind::Or:
     return isFloat ? Element{.f = 0} : Element{.i = 0};
   case ReduceKind::Product:

@@ -40,6 +40,7 @@ static double fromBits(uint64_t bits, bool isSigned) {
 double test::reduce(ReduceKind kind, double lhs, double rhs) {
   switch (kind) {
   case ReduceKind::Sum:
+  case ReduceKind::Tree:
     return lhs + rhs;
   case ReduceKind::Product:
     return lhs * rhs;

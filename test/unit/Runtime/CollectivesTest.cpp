@@ -25,7 +25,8 @@ const std::vector<Collective::Kind> allKinds = {Collective::ALL_REDUCE,     Coll
                                                 Collective::REDUCE_SCATTER, Collective::ALL_TO_ALL,
                                                 Collective::BROADCAST,      Collective::REDUCE};
 const std::vector<Collective::Reduction> allReductions = {Collective::SUM, Collective::PRODUCT, Collective::MAX,
-                                                          Collective::MIN, Collective::AND,     Collective::OR};
+                                                          Collective::MIN, Collective::AND,     Collective::OR,
+                                                          Collective::TREE};
 
 /// A buffer of random elements of a type, small numbers so that products stay finite.
 std::vector<std::byte> makeElements(Random &random, DType type, uint64_t count) {
@@ -46,6 +47,16 @@ std::vector<std::byte> makeElements(Random &random, DType type, uint64_t count) 
 /// The reduction by hand, of one element of all buffers.
 template <typename T> T reduceByHand(Collective::Reduction reduction, const std::vector<T> &values) {
   using A = typename AccumulatorOf<T>::Type;
+  if (reduction == Collective::TREE) {
+    // Neighbours, then neighbouring pairs, and so on; one without a neighbour waits.
+    std::vector<A> sums;
+    for (T value : values)
+      sums.push_back(static_cast<A>(value));
+    for (size_t step = 1; step < sums.size(); step *= 2)
+      for (size_t i = 0; i + step < sums.size(); i += 2 * step)
+        sums[i] = static_cast<A>(sums[i] + sums[i + step]);
+    return static_cast<T>(sums[0]);
+  }
   A sum = static_cast<A>(values[0]);
   for (size_t i = 1; i != values.size(); ++i) {
     A x = static_cast<A>(values[i]);

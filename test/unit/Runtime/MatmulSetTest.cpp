@@ -100,6 +100,63 @@ TEST(MatmulSet, Residues) {
   }
 }
 
+namespace {
+
+/// The sum of `parts` parts of products of neighbouring elements, by the definition: each part from its first term on,
+/// in blocks of 256, and neighbours by a tree.
+float sumInParts(const std::vector<float> &lhs, const std::vector<float> &rhs, size_t begin, size_t end, size_t parts) {
+  if (parts > 1) {
+    size_t middle = (begin + end) / 2;
+    return sumInParts(lhs, rhs, begin, middle, parts / 2) + sumInParts(lhs, rhs, middle, end, parts / 2);
+  }
+  float sum = 0;
+  for (size_t block = begin; block < end; block += 256) {
+    float own = 0;
+    for (size_t p = block; p < std::min(end, block + 256); ++p)
+      own = std::fma(lhs[p], rhs[p], own);
+    sum = block == begin ? own : sum + own;
+  }
+  return sum;
+}
+
+} // namespace
+
+/// Any rows and columns of a larger product have the bits that they have in it, and those of the definition.
+TEST(MatmulSet, PartsHaveTheSameBitsInEveryShape) {
+  Random random;
+  for (int round = 0; round != 40; ++round) {
+    SCOPED_TRACE(random.describe(round));
+    int64_t parts = int64_t(1) << random.pick(0, 3), k = parts * random.pick(1, round % 4 == 0 ? 600 : 40);
+    int64_t m = random.pick(1, 110), n = random.pick(1, 60);
+    Product product(random, F32, F32, {}, m, n, k);
+    product.matmul.set_parts(parts);
+    for (Operand *operand : {&product.lhs, &product.rhs})
+      for (uint64_t at = 0; at != operand->bytes.size(); at += sizeof(float)) {
+        auto value = static_cast<float>(random.pick(-1 << 20, 1 << 20)) / 4099.0F;
+        std::memcpy(&operand->bytes[at], &value, sizeof(value));
+      }
+    auto set = MatmulSet::create();
+    auto number = (*set)->prepare(product.matmul, product.lhs.bytes.data(), product.rhs.bytes.data(),
+                                  product.out.bytes.data(), "product");
+    ASSERT_TRUE(number.ok() && (*set)->finish().ok() && (*set)->execute(*number).ok());
+    EXPECT_TRUE((*set)->getWarnings().empty());
+    auto load = [](Operand &operand, int64_t row, int64_t column) {
+      float element;
+      std::memcpy(&element, operand.at({row, column}), sizeof(element));
+      return element;
+    };
+    for (int64_t i = 0; i < m; i += 1 + m / 5)
+      for (int64_t j = 0; j < n; j += 1 + n / 5) {
+        std::vector<float> row, column;
+        for (int64_t p = 0; p != k; ++p) {
+          row.push_back(load(product.lhs, i, p));
+          column.push_back(load(product.rhs, p, j));
+        }
+        ASSERT_EQ(load(product.out, i, j), sumInParts(row, column, 0, k, parts)) << i << ", " << j;
+      }
+  }
+}
+
 TEST(MatmulSet, SlowerPathsAreNamedOnce) {
   Random random;
   Product a(random, F64, F64, {}, 4, 4, 4), b(random, F64, F64, {}, 5, 4, 4), c(random, F32, F32, {}, 8, 8, 8);

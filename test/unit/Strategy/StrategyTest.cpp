@@ -364,6 +364,26 @@ TEST_F(StrategyTest, ZeroDefaults) {
   EXPECT_EQ(check(withZero("zero { axes: \"dp\" stage: 3 }", "")), "");
 }
 
+// Tests that reproducible refuses meshes that do not divide its parts, and slices, whose sums are no tree.
+TEST_F(StrategyTest, Reproducible) {
+  auto with = [](const std::string &size, const std::string &rest) {
+    return "mesh { axes { name: \"dp\" size: " + size +
+           " } } data { axes: \"dp\" } model { batch { inputs: \"x\" } } " + rest;
+  };
+  EXPECT_EQ(check(with("8", "train { sgd {} } reproducible {}")), "");
+  EXPECT_EQ(check(with("2", "train { sgd {} gradient_accumulation { steps: 2 } } reproducible { parts: 2 }")), "");
+  EXPECT_EQ(check(with("2", "train { sgd {} } reproducible { parts: 6 }")),
+            "reproducible.parts is 6; it is a power of two from 2 to 1024");
+  EXPECT_EQ(check(with("2", "train { sgd {} } reproducible { parts: 1 }")),
+            "reproducible.parts is 1; it is a power of two from 2 to 1024");
+  EXPECT_EQ(check(with("3", "train { sgd {} } reproducible {}")),
+            "the batch is split among 3 ranks, which do not divide the 8 parts of reproducible");
+  EXPECT_EQ(check(with("16", "train { sgd {} } reproducible {}")),
+            "the batch is split among 16 ranks, which do not divide the 8 parts of reproducible");
+  EXPECT_EQ(check(with("2", "train { sgd {} gradient_accumulation { slices: 4 } } reproducible {}")),
+            "the batch is split into 4 slices, whose sums reproducible does not fix; take 1");
+}
+
 // Tests that the axes of zero are some of those that data is split over.
 TEST_F(StrategyTest, ZeroAxes) {
   EXPECT_EQ(check(withZero("zero { axes: \"xp\" }")), "the mesh has no axis \"xp\"");

@@ -18,6 +18,8 @@ struct MatmulProblem {
   std::vector<int64_t> batch, lhsBatch, rhsBatch, outBatch; ///< sizes, then each operand's strides
   int64_t m, n, k;
   int64_t lhsRow, lhsColumn, rhsRow, rhsColumn, outRow, outColumn;
+  /// Positive if the order of the sums over k is fixed: the number of parts, which divide k and are added by a tree.
+  int64_t parts = 0;
 };
 
 /// The problem of a checked GEMM: without batch dimensions of size 1, with those joined that are contiguous in all
