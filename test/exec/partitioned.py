@@ -25,6 +25,14 @@ MISTAKES = {
     "shards": {"not-summed": ("1 of 3 outputs differ", '"0" differs in 16 of 16', "shards.not-summed.mlir:8)"), "twice-the-mean": ("1 of 3 outputs differ", '"0" differs in 16 of 16', "shards.twice-the-mean.mlir:25)")},
 }
 ROWS = "[dp tp,-]"
+# An MLP that this compiler partitions and exports.
+STRATEGY = """
+mesh { axes { name: "dp" size: 2 } axes { name: "tp" size: 2 } }
+model { batch { inputs: "x" dim: 0 } batch { inputs: "y" dim: 0 } }
+data { axes: "dp" }
+place { match: "p.layer0.kernel" dims: "[-, tp]" }
+place { match: "p.layer1.kernel" dims: "[tp, -]" }
+"""
 
 
 def verify(*arguments):
@@ -95,6 +103,23 @@ def check_replicas(folder):
         expect_refused(parts, serial, partitioned, *arguments)
 
 
+def check_own(folder):
+    """What dist-opt exports, in both forms, and without the last sum of one."""
+    serial, strategy = case.FIXTURES / "mlp-tiny.mlir", folder / "strategy.textproto"
+    strategy.write_text(STRATEGY)
+    places = [f"--place={place}" for place in ("p.layer0.kernel=[-,tp]", "p.layer1.kernel=[tp,-]", "x=[dp,-]", "y=[dp]")]
+    for form, options in (("manual", []), ("replicas", ["--mesh=dp=2,tp=2", *places])):
+        exported = folder / f"{form}.mlir"
+        case.run("dist-opt", serial, f"--strategy={strategy}", f"--emit-stablehlo={exported}", f"--stablehlo-form={form}", "--quiet")
+        expect_equal(serial, exported, *options)
+        text = exported.read_text()
+        assert text.count('"stablehlo.all_reduce"') > 1 and text.count("stablehlo.add") > 1
+        head, last = text.rsplit('"stablehlo.all_reduce"', 1)
+        wrong = folder / "wrong.mlir"
+        wrong.write_text(head + '"stablehlo.all_reduce"' + last.replace("stablehlo.add", "stablehlo.maximum", 1))
+        expect_refused(("1 of 1 output differs", "on rank 0"), serial, wrong, *options)
+
+
 def check_usage(folder):
     serial, right = FOLDER / "mlp.serial.mlir", FOLDER / "mlp.right.mlir"
     expect_refused(("the partitioned program has 2 arguments, but the serial one 6",), serial, FOLDER / "shards.right.mlir")
@@ -118,6 +143,7 @@ def main():
     check_shard_maps()
     check_xla(folder)
     check_replicas(folder)
+    check_own(folder)
     check_usage(folder)
 
 
