@@ -21,7 +21,6 @@
 #include "meshwright/Schedule/Passes.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -489,12 +488,12 @@ FailureOr<std::string> Exporter::write() {
 }
 
 FailureOr<std::string> exporter::exportStableHLO(ModuleOp module, ModuleForm form) {
-  // Collectives on contiguous memory and local operations remain of conversions.
+  // Collectives on contiguous memory and local operations remain of conversions. Common operations stay: one in a loop
+  // and an equal one after it must not become one.
   OwningOpRef<ModuleOp> lowered = module.clone();
   PassManager manager(module.getContext());
   manager.addPass(schedule::createElideEmptyPass());
   manager.addPass(schedule::createLowerConversionsPass());
-  manager.addPass(createCSEPass());
   if (failed(manager.run(*lowered)))
     return failure();
   return Exporter(*lowered, form).write();
