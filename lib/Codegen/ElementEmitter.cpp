@@ -249,14 +249,14 @@ Value ElementEmitter::loadOne(Value base, Type memory, Value index, bool vector)
                               memory.getIntOrFloatBitWidth() / 8);
 }
 
-/// The place of an element of an exact kernel.
+/// The place of an element of a kernel with words for floats.
 Value ElementEmitter::getPlace(Value base, Type element, Value index) {
-  int64_t bytes = exactScale * llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
+  int64_t bytes = wordScale * llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
   return getAddress(base, builder.getI8Type(), scale(builder, index, bytes));
 }
 
-/// A float of an exact kernel is a word of 64 bits; ExactExpansion replaces the cast.
-Value ElementEmitter::loadExact(Value base, Type element, Value index) {
+/// WordExpansion replaces the cast.
+Value ElementEmitter::loadWord(Value base, Type element, Value index) {
   Value place = getPlace(base, element, index);
   if (!isa<FloatType>(element))
     return fromMemory(builder, LLVM::LoadOp::create(builder, getMemoryType(element), place), element);
@@ -264,7 +264,7 @@ Value ElementEmitter::loadExact(Value base, Type element, Value index) {
   return UnrealizedConversionCastOp::create(builder, builder.getLoc(), element, word).getResult(0);
 }
 
-void ElementEmitter::storeExact(Value base, Value value, Value index) {
+void ElementEmitter::storeWord(Value base, Value value, Value index) {
   Value place = getPlace(base, value.getType(), index);
   Value word =
       isa<FloatType>(value.getType())
@@ -274,8 +274,8 @@ void ElementEmitter::storeExact(Value base, Value value, Value index) {
 }
 
 Value ElementEmitter::load(Value base, Type element, const LaneIndex &index) {
-  if (exactScale != 0)
-    return loadExact(base, element, index.vector ? add(builder, index.scalar, index.vector) : index.scalar);
+  if (wordScale != 0)
+    return loadWord(base, element, index.vector ? add(builder, index.scalar, index.vector) : index.scalar);
   Type memory = getMemoryType(element);
   if (index.isUniform())
     return fromMemory(builder, loadOne(base, memory, index.scalar, /*vector=*/false), element);
@@ -298,8 +298,8 @@ void ElementEmitter::storeOne(Value base, Value value, Value index) {
 }
 
 void ElementEmitter::store(Value base, Value value, const LaneIndex &index) {
-  if (exactScale != 0)
-    return storeExact(base, value, index.scalar);
+  if (wordScale != 0)
+    return storeWord(base, value, index.scalar);
   value = toMemory(builder, toVector(value));
   if (lanes == 1)
     return storeOne(base, value, index.scalar);

@@ -2,21 +2,16 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Types change in place, first those of all values, then operations one by one: what moves values, as loops and
-// selections do, stays as it is.
+// A float is the word of its residue, and every operation of floats a call of the runtime.
 //
 //===----------------------------------------------------------------------===//
 
 #include "ExactExpansion.h"
+#include "WordExpansion.h"
 #include "meshwright/runtime/ExactFunctions.h"
 #include "meshwright/runtime/KernelTable.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "package.pb.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -126,22 +121,6 @@ static uint64_t getOutcomes(arith::CmpFPredicate predicate) {
   llvm_unreachable("all predicates are listed");
 }
 
-/// The number in the package's schema of a float type.
-static uint64_t getTypeNumber(Type type) {
-  return llvm::TypeSwitch<Type, DType>(type)
-      .Case([](Float64Type) { return F64; })
-      .Case([](BFloat16Type) { return BF16; })
-      .Case([](Float16Type) { return F16; })
-      .Case([](Float8E4M3FNType) { return F8E4M3FN; })
-      .Case([](Float8E5M2Type) { return F8E5M2; })
-      .Case([](Float8E4M3B11FNUZType) { return F8E4M3B11FNUZ; })
-      .Case([](Float8E4M3FNUZType) { return F8E4M3FNUZ; })
-      .Case([](Float8E5M2FNUZType) { return F8E5M2FNUZ; })
-      .Case([](Float8E4M3Type) { return F8E4M3; })
-      .Case([](Float8E3M4Type) { return F8E3M4; })
-      .Default([](Type) { return F32; });
-}
-
 static Residue toResidue(llvm::APFloat value) {
   bool losesInfo = false;
   value.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &losesInfo);
@@ -150,114 +129,21 @@ static Residue toResidue(llvm::APFloat value) {
 
 namespace {
 
-class ExactExpansion {
+class ExactExpansion : public WordExpansion {
 public:
   ExactExpansion(ModuleOp module, int64_t scale)
-      : module(module), scale(scale), word(IntegerType::get(module.getContext(), 64)) {}
-
-  LogicalResult run() {
-    addTable();
-    SmallVector<std::pair<Operation *, OriginalTypes>> operations;
-    module.walk([&](Operation *op) {
-      operations.push_back({op, {llvm::to_vector(op->getOperandTypes()), llvm::to_vector(op->getResultTypes())}});
-    });
-    for (auto &[op, types] : operations)
-      convertTypes(op);
-    for (auto &[op, types] : operations)
-      if (failed(expand(op, types)))
-        return failure();
-    return success();
-  }
+      : WordExpansion(module, scale, IntegerType::get(module.getContext(), 64), runtime::exactFunctionsSymbol,
+                      runtime::exactFunctionNames, "exact arithmetic") {}
 
 private:
-  struct OriginalTypes {
-    SmallVector<Type> operands, results;
-  };
-
-  Type convert(Type type) const {
-    if (isa<FloatType>(type))
-      return word;
-    auto memref = dyn_cast<MemRefType>(type);
-    if (!memref || !memref.getElementType().isIntOrFloat())
-      return type;
-    Type element = memref.getElementType();
-    int64_t bytes = llvm::divideCeil(element.getIntOrFloatBitWidth(), 8), lanes = scale;
-    Type lane = element.isInteger(1) ? IntegerType::get(element.getContext(), 8) : element;
-    if (isa<FloatType>(element)) {
-      // Narrower floats than any of a program's buffers are in temporaries.
-      lanes = std::max<int64_t>(scale * bytes / 8, 1);
-      lane = word;
-    }
-    return MemRefType::get(memref.getShape(), VectorType::get({lanes}, lane), memref.getLayout(),
-                           memref.getMemorySpace());
-  }
-
-  void convertTypes(Operation *op) {
-    for (Value result : op->getResults())
-      result.setType(convert(result.getType()));
-    for (Region &region : op->getRegions())
-      for (Block &block : region)
-        for (BlockArgument argument : block.getArguments())
-          argument.setType(convert(argument.getType()));
-    if (auto func = dyn_cast<func::FuncOp>(op)) {
-      auto inputs = llvm::map_to_vector(func.getArgumentTypes(), [&](Type type) { return convert(type); });
-      func.setFunctionType(FunctionType::get(op->getContext(), inputs, func.getResultTypes()));
-    }
-  }
-
-  void addTable() {
-    OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
-    LLVM::GlobalOp::create(builder, module.getLoc(), LLVM::LLVMPointerType::get(module.getContext()),
-                           /*isConstant=*/false, LLVM::Linkage::External, runtime::exactFunctionsSymbol, Attribute());
-  }
-
-  Value getWord(OpBuilder &builder, Location location, uint64_t bits) const {
-    return arith::ConstantOp::create(builder, location, builder.getIntegerAttr(word, llvm::APInt(64, bits)));
-  }
-
   /// Calls a function of the table, whose operands are words.
   Value call(OpBuilder &builder, Location location, StringRef name, ValueRange operands) const {
-    auto place = llvm::find(runtime::exactFunctionNames, std::string_view(name));
-    assert(place != std::end(runtime::exactFunctionNames) && "functions are called by names of the table");
-    auto index = static_cast<int32_t>(place - std::begin(runtime::exactFunctionNames));
-    auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
-    Value symbol = LLVM::AddressOfOp::create(builder, location, pointer, runtime::exactFunctionsSymbol);
-    Value table = LLVM::LoadOp::create(builder, location, pointer, symbol);
-    Value slot = LLVM::GEPOp::create(builder, location, pointer, pointer, table, ArrayRef<LLVM::GEPArg>{index});
-    SmallVector<Value> callee = {LLVM::LoadOp::create(builder, location, pointer, slot)};
-    llvm::append_range(callee, operands);
-    auto type = LLVM::LLVMFunctionType::get(word, SmallVector<Type>(operands.size(), word));
-    return LLVM::CallOp::create(builder, location, type, callee).getResult();
+    return callFunction(builder, location, name, operands, word);
   }
 
-  void replace(Operation *op, Value value) const {
-    op->getResult(0).replaceAllUsesWith(value);
-    op->erase();
-  }
-
-  /// The bits of an integer in a word, with its sign where that counts.
-  Value widen(OpBuilder &builder, Location location, Value value, bool isSigned) const {
-    if (value.getType() == word)
-      return value;
-    return isSigned ? arith::ExtSIOp::create(builder, location, word, value).getResult()
-                    : arith::ExtUIOp::create(builder, location, word, value).getResult();
-  }
-  Value narrow(OpBuilder &builder, Location location, Value value, Type type) const {
-    return type == word ? value : arith::TruncIOp::create(builder, location, type, value).getResult();
-  }
-
-  LogicalResult expand(Operation *op, const OriginalTypes &types) {
+  LogicalResult expandFloats(Operation *op, const OriginalTypes &types) override {
     OpBuilder builder(op);
     Location location = op->getLoc();
-    if (auto load = dyn_cast<memref::LoadOp>(op))
-      return expandLoad(load, types.results.front());
-    if (auto store = dyn_cast<memref::StoreOp>(op))
-      return expandStore(store);
-    auto hasFloat = [](ArrayRef<Type> list) {
-      return llvm::any_of(list, [](Type type) { return isa<FloatType>(type); });
-    };
-    if (!hasFloat(types.operands) && !hasFloat(types.results))
-      return checkConstant(op);
     if (StringRef name = findArithmetic(op); !name.empty()) {
       replace(op, call(builder, location, name, op->getOperands()));
       return success();
@@ -348,45 +234,6 @@ private:
                                     compare(runtime::ExactEqual, value, value));
     replace(op, narrow(builder, location, holds, builder.getI1Type()));
   }
-
-  LogicalResult checkConstant(Operation *op) const {
-    auto constant = dyn_cast<arith::ConstantOp>(op);
-    auto shaped = constant ? dyn_cast<ShapedType>(constant.getType()) : ShapedType();
-    bool isGlobal = isa<memref::GlobalOp>(op);
-    if (!isGlobal && (!shaped || !isa<FloatType>(shaped.getElementType())))
-      return success();
-    return op->emitError() << "exact arithmetic has no constant arrays inside of kernels";
-  }
-
-  LogicalResult expandLoad(memref::LoadOp load, Type original) {
-    if (!isa<VectorType>(load.getMemRefType().getElementType()))
-      return success();
-    OpBuilder builder(load);
-    Location location = load.getLoc();
-    Value place = memref::LoadOp::create(builder, location, load.getMemref(), load.getIndices());
-    Value value = vector::ExtractOp::create(builder, location, place, int64_t(0));
-    replace(load, original.isInteger(1) ? narrow(builder, location, value, original) : value);
-    return success();
-  }
-
-  LogicalResult expandStore(memref::StoreOp store) {
-    auto type = dyn_cast<VectorType>(store.getMemRefType().getElementType());
-    if (!type)
-      return success();
-    OpBuilder builder(store);
-    Location location = store.getLoc();
-    Value value = store.getValueToStore();
-    if (value.getType().isInteger(1))
-      value = arith::ExtUIOp::create(builder, location, type.getElementType(), value);
-    Value place = vector::BroadcastOp::create(builder, location, type, value);
-    memref::StoreOp::create(builder, location, place, store.getMemref(), store.getIndices());
-    store.erase();
-    return success();
-  }
-
-  ModuleOp module;
-  int64_t scale;
-  IntegerType word;
 };
 
 } // namespace

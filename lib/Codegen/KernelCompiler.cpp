@@ -33,8 +33,11 @@ using namespace meshwright::emit;
 
 static constexpr llvm::StringLiteral kTriple = "x86_64-unknown-linux-gnu";
 
+/// True if the target's kernels are for a check, which any processor executes.
+static bool isForCheck(StringRef target) { return target == kExactTarget || target == kTwinTarget; }
+
 bool emit::isKnownTarget(StringRef target) {
-  return target == "native" || target == kExactTarget ||
+  return target == "native" || isForCheck(target) ||
          llvm::X86::parseArchX86(target, /*Only64Bit=*/true) != llvm::X86::CK_None;
 }
 
@@ -44,7 +47,7 @@ SmallVector<std::string> emit::getCpuFeatures(StringRef target) {
     for (auto &feature : llvm::sys::getHostCPUFeatures())
       if (feature.second)
         features.push_back(feature.first().str());
-  } else if (target != kExactTarget) {
+  } else if (!isForCheck(target)) {
     SmallVector<StringRef> names;
     llvm::X86::getFeaturesForCPU(target, names);
     for (StringRef name : names)
@@ -66,7 +69,7 @@ static std::unique_ptr<llvm::TargetMachine> createMachine(StringRef target, std:
   const llvm::Target *found = llvm::TargetRegistry::lookupTarget(triple, error);
   if (!found)
     return nullptr;
-  std::string features, processor = target == kExactTarget ? "x86-64" : target.str();
+  std::string features, processor = isForCheck(target) ? "x86-64" : target.str();
   if (target == "native") {
     processor = "x86-64";
     SmallVector<std::string> list;
@@ -77,8 +80,10 @@ static std::unique_ptr<llvm::TargetMachine> createMachine(StringRef target, std:
   }
   llvm::TargetOptions options;
   options.NoTrappingFPMath = true;
-  return std::unique_ptr<llvm::TargetMachine>(found->createTargetMachine(
-      triple, processor, features, options, llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Default));
+  // The twin's kernels spend their time in the functions that they call.
+  auto level = target == kTwinTarget ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Default;
+  return std::unique_ptr<llvm::TargetMachine>(
+      found->createTargetMachine(triple, processor, features, options, llvm::Reloc::PIC_, std::nullopt, level));
 }
 
 /// Runs LLVM's passes for `machine` over `module`.
@@ -96,7 +101,10 @@ static void optimizeModule(llvm::Module &module, llvm::TargetMachine &machine) {
   passes.registerFunctionAnalyses(functions);
   passes.registerLoopAnalyses(loops);
   passes.crossRegisterProxies(loops, functions, graph, modules);
-  passes.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
+  if (machine.getOptLevel() == llvm::CodeGenOptLevel::None)
+    passes.buildO0DefaultPipeline(llvm::OptimizationLevel::O0).run(module, modules);
+  else
+    passes.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
 }
 
 FailureOr<std::string> emit::generateCode(llvm::Module &module, llvm::TargetMachine &machine,
@@ -175,7 +183,7 @@ static LogicalResult compileObject(ModuleBuilder build, size_t index, StringRef 
 
 /// Adds the table of the kernels with these names (KernelTable.h). Each has its extents beside it, as `symbol_bytes`,
 /// and some have a division, `symbol_division`: a weak name is null where no object has it.
-static void addTable(llvm::Module &module, ArrayRef<StringRef> symbols, bool isExact) {
+static void addTable(llvm::Module &module, ArrayRef<StringRef> symbols, StringRef target) {
   llvm::LLVMContext &context = module.getContext();
   llvm::Type *pointer = llvm::PointerType::getUnqual(context), *number = llvm::Type::getInt64Ty(context);
   llvm::StructType *entry = llvm::StructType::get(pointer, pointer, pointer, pointer);
@@ -201,10 +209,10 @@ static void addTable(llvm::Module &module, ArrayRef<StringRef> symbols, bool isE
   llvm::Constant *table = llvm::ConstantStruct::getAnon({llvm::ConstantInt::get(number, entries.size()), list});
   new llvm::GlobalVariable(module, table->getType(), /*isConstant=*/true, llvm::GlobalValue::ExternalLinkage, table,
                            runtime::kernelTableSymbol);
-  if (isExact)
+  if (isForCheck(target))
     new llvm::GlobalVariable(module, pointer, /*isConstant=*/false, llvm::GlobalValue::ExternalLinkage,
                              llvm::ConstantPointerNull::get(llvm::PointerType::getUnqual(context)),
-                             runtime::exactFunctionsSymbol);
+                             target == kTwinTarget ? runtime::twinFunctionsSymbol : runtime::exactFunctionsSymbol);
 }
 
 /// Compiles what kernels call, and their table, to the object file `path`.
@@ -213,7 +221,7 @@ static LogicalResult compileHelpers(ArrayRef<StringRef> symbols, StringRef targe
   llvm::LLVMContext context;
   llvm::Module module("helpers", context);
   addRounding(module);
-  addTable(module, symbols, target == kExactTarget);
+  addTable(module, symbols, target);
   return compileModule(module, target, cache, path, [&] { return emitError(location); });
 }
 
@@ -277,9 +285,12 @@ LogicalResult emit::compileKernels(ArrayRef<KernelJob> jobs, StringRef target, c
   return compileAndLink(jobs.size(), build, symbols, target, cache, path, location);
 }
 
-LogicalResult emit::compileExactKernels(ArrayRef<KernelJob> jobs, int64_t scale, const CodeCache &cache, StringRef path,
-                                        Location location) {
-  auto build = [&](size_t index) { return buildExactKernelModule(jobs[index].kernel, jobs[index].symbol, scale); };
+LogicalResult emit::compileCheckKernels(ArrayRef<KernelJob> jobs, StringRef target, int64_t scale,
+                                        const CodeCache &cache, StringRef path, Location location) {
+  Numbers numbers = target == kTwinTarget ? Numbers::Doubles : Numbers::Residues;
+  auto build = [&](size_t index) {
+    return buildCheckKernelModule(jobs[index].kernel, jobs[index].symbol, numbers, scale);
+  };
   auto symbols = llvm::map_to_vector(jobs, [](const KernelJob &job) -> StringRef { return job.symbol; });
-  return compileAndLink(jobs.size(), build, symbols, kExactTarget, cache, path, location);
+  return compileAndLink(jobs.size(), build, symbols, target, cache, path, location);
 }

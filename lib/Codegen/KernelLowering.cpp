@@ -13,6 +13,7 @@
 #include "FloatExpansion.h"
 #include "IntegerPower.h"
 #include "MathExpansion.h"
+#include "TwinExpansion.h"
 #include "dialects/Dist/Interfaces.h"
 #include "meshwright/Codegen/KernelModule.h"
 #include "meshwright/Codegen/Targets.h"
@@ -299,7 +300,9 @@ LogicalResult KernelLowering::convertToLLVM() {
 }
 
 LogicalResult KernelLowering::lower(MathFunctions functions) {
-  if (exactScale != 0 && failed(expandExact(*module, exactScale)))
+  if (numbers == Numbers::Residues && failed(expandExact(*module, wordScale)))
+    return failure();
+  if (numbers == Numbers::Doubles && failed(expandTwin(*module, wordScale)))
     return failure();
   return success(succeeded(simplifyMath(functions)) && succeeded(lowerStructure(functions)) &&
                  succeeded(convertToLLVM()));
@@ -310,7 +313,7 @@ void KernelLowering::addExtents(StringRef name) {
   OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
   SmallVector<int64_t> extents = {static_cast<int64_t>(types.size())};
   for (RankedTensorType type : types)
-    extents.push_back(getBytes(type) * std::max<int64_t>(exactScale, 1));
+    extents.push_back(getBytes(type) * wordScale);
   auto type = LLVM::LLVMArrayType::get(builder.getI64Type(), extents.size());
   auto global = LLVM::GlobalOp::create(builder, location, type, /*isConstant=*/true, LLVM::Linkage::External, name,
                                        builder.getI64TensorAttr(extents));

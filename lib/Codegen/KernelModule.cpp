@@ -50,14 +50,15 @@ OwningOpRef<ModuleOp> emit::buildKernelModule(dist::KernelOp kernel, StringRef s
   return finish(lowering, symbol, loops);
 }
 
-OwningOpRef<ModuleOp> emit::buildExactKernelModule(dist::KernelOp kernel, StringRef symbol, int64_t scale) {
+OwningOpRef<ModuleOp> emit::buildCheckKernelModule(dist::KernelOp kernel, StringRef symbol, Numbers numbers,
+                                                   int64_t scale) {
   KernelLowering lowering(kernel);
-  lowering.makeExact(scale);
+  lowering.substituteFloats(numbers, scale);
   std::string loops = (symbol + "_loops").str();
   schedule::PlannedKernel planned = schedule::planKernel(kernel);
   if (planned.plan)
     lowering.addFunction(loops, [&](LoopBuilder &builder, ValueRange pointers) {
-      LoopEmitter(*planned.plan, builder, pointers, lowering.getTypes(), lowering.getNumInputs()).emitExact(scale);
+      LoopEmitter(*planned.plan, builder, pointers, lowering.getTypes(), lowering.getNumInputs()).emitWords(scale);
     });
   else if (failed(lowering.addBufferized(loops)))
     return nullptr;

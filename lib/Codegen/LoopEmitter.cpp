@@ -89,8 +89,8 @@ void LoopEmitter::emitOneByOne() {
   emit();
 }
 
-void LoopEmitter::emitExact(int64_t scale) {
-  exactScale = scale;
+void LoopEmitter::emitWords(int64_t scale) {
+  wordScale = scale;
   emitOneByOne();
 }
 

@@ -32,8 +32,8 @@ public:
   void emitPart(const Division &division, mlir::Value first, mlir::Value end);
   /// The same without vectors and buffers, for a single thread of a GPU.
   void emitOneByOne();
-  /// The same for the exact check, with `scale` bytes of memory for each byte of an element (ExactExpansion.h).
-  void emitExact(int64_t scale);
+  /// The same with words for floats, and `scale` bytes of memory for each byte of an element (WordExpansion.h).
+  void emitWords(int64_t scale);
 
 private:
   unsigned getStep(int64_t extent) const { return vectors ? getNumLanes(extent) : 1; }

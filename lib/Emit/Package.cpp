@@ -18,6 +18,7 @@
 #include "meshwright/runtime/SchemaVersion.h"
 #include "mlir/IR/Threading.h"
 #include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -119,8 +120,8 @@ static uint64_t getFloatBytes(DType type) {
   }
 }
 
-/// The bytes of memory that exact kernels have for each byte of an element: a word for the narrowest float.
-static int64_t getExactScale(const Package &package) {
+/// The bytes of memory that kernels of a check have for each byte of an element: a word for the narrowest float.
+static int64_t getWordScale(const Package &package) {
   uint64_t narrowest = sizeof(runtime::Residue);
   auto visit = [&](const Program &program) {
     for (const Buffer &buffer : program.buffers())
@@ -129,23 +130,40 @@ static int64_t getExactScale(const Package &package) {
   llvm::for_each(package.programs(), visit);
   visit(package.serial());
   if (package.has_evaluation())
-    narrowest = std::min<uint64_t>(narrowest, sizeof(runtime::Residue) / getExactScale(package.evaluation()));
+    narrowest = std::min<uint64_t>(narrowest, sizeof(runtime::Residue) / getWordScale(package.evaluation()));
   return sizeof(runtime::Residue) / narrowest;
+}
+
+/// The kernels that the serial programs call.
+static SmallVector<KernelJob> selectSerial(ArrayRef<KernelJob> jobs, const Package &package) {
+  llvm::StringSet<> symbols;
+  for (const Program *program : {&package.serial(), &package.evaluation().serial()})
+    for (const Task &task : program->tasks())
+      for (const Instruction &instruction : task.instructions())
+        if (instruction.has_kernel())
+          symbols.insert(instruction.kernel().symbol());
+  SmallVector<KernelJob> selected;
+  llvm::copy_if(jobs, std::back_inserter(selected), [&](const KernelJob &job) { return symbols.contains(job.symbol); });
+  return selected;
 }
 
 LogicalResult PackageWriter::compileForCpu(StringRef folder, StringRef target) {
   std::string file = ("kernels-" + target + ".so").str(), path = (folder + "/" + file).str();
-  ArrayRef<KernelJob> jobs = tables.kernels.getJobs();
-  int64_t scale = target == kExactTarget ? getExactScale(package) : 0;
+  SmallVector<KernelJob> jobs(tables.kernels.getJobs());
+  bool isExact = target == kExactTarget, isTwin = target == kTwinTarget;
+  if (isTwin)
+    jobs = selectSerial(jobs, package);
+  int64_t scale = isExact || isTwin ? getWordScale(package) : 0;
   if (failed(scale == 0 ? compileKernels(jobs, target, cache, path, module.getLoc())
-                        : compileExactKernels(jobs, scale, cache, path, module.getLoc())))
+                        : compileCheckKernels(jobs, target, scale, cache, path, module.getLoc())))
     return failure();
   KernelLibrary &library = *package.add_libraries();
   library.set_target(target.str());
   library.set_file(file);
   for (const std::string &feature : getCpuFeatures(target))
     library.add_cpu_features(feature);
-  library.set_exact_scale(scale);
+  library.set_exact_scale(isExact ? scale : 0);
+  library.set_twin_scale(isTwin ? scale : 0);
   return success();
 }
 
@@ -170,9 +188,12 @@ LogicalResult PackageWriter::writeFiles(StringRef folder) {
   context->enableMultithreading();
   llvm::scope_exit restore([&] { context->enableMultithreading(threads); });
   GpuCompiler gpus(tables.kernels.getJobs(), cache, folder, module.getLoc(), package);
-  for (const std::string &target : options.targets)
+  for (const std::string &target : options.targets) {
+    if (target == kTwinTarget && !package.has_serial())
+      return error() << "target \"twin\" is for the serial program, which --no-serial leaves out";
     if (failed(GpuCompiler::isKnownTarget(target) ? gpus.compile(target) : compileForCpu(folder, target)))
       return failure();
+  }
   if (!options.gpuReport.empty() && failed(writeFile(options.gpuReport, gpus.printReport(tables.epilogues))))
     return failure();
   if (failed(hashFiles(folder)))
@@ -188,7 +209,8 @@ LogicalResult PackageWriter::writeFiles(StringRef folder) {
 LogicalResult PackageWriter::write() {
   for (const std::string &target : options.targets)
     if (!isKnownTarget(target) && !GpuCompiler::isKnownTarget(target))
-      return error() << "target \"" << target << "\" is not known; native and exact are, and so are LLVM's names of 64-bit "
+      return error() << "target \"" << target
+                     << "\" is not known; native, exact and twin are, and so are LLVM's names of 64-bit "
                      << "processors, x86-64-v3 and x86-64-v4 among them, and of GPUs from sm_70 on, sm_80 and sm_90 "
                      << "among them";
   if (failed(writeContent()))

@@ -87,8 +87,8 @@ const std::vector<Flag> &getFlags() {
       {"Optimize", "no-optimize", "", "skip the passes of Optimize: the program gets slower, but stays correct",
        [](Options &o, StringRef) { return o.optimize = false, true; }},
       {"Emit", "target", "NAME",
-       "processor to compile kernels for: x86-64-v3 (default), native, a GPU like sm_90, or exact, for dist-run "
-       "--check-exact; may be repeated",
+       "processor to compile kernels for: x86-64-v3 (default), native, a GPU like sm_90; exact, for dist-run "
+       "--check-exact; twin, the serial program in f64, from which --check-serial measures; may be repeated",
        [](Options &o, StringRef v) { return o.targets.push_back(v.str()), !v.empty(); }},
       {"Emit", "gpu-report", "FILE",
        "write the launches, registers and spills of GPU kernels, and the epilogues of GEMMs, as JSON",

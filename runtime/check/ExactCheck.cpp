@@ -2,15 +2,16 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An element is the first of the lanes of its place (ExactPackage.cpp); the others hold nothing of use.
+// Both programs get the same residues, in the places of an exact package, and each rank's elements are compared with
+// those of the whole serial value.
 //
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/runtime/ExactCheck.h"
+#include "Places.h"
 #include "meshwright/runtime/InitialValues.h"
 #include "meshwright/runtime/Provenance.h"
 #include "meshwright/runtime/StartThread.h"
-#include <cstring>
 #include <fmt/ranges.h>
 
 using namespace meshwright;
@@ -90,15 +91,6 @@ struct Elements {
   }
 };
 
-/// Gives a value of an exact package its elements, each in its place.
-void scatter(Session &session, const ValueSet &set, size_t i, const Elements &elements) {
-  uint64_t size = runtime::getSize(elements.type), lanes = static_cast<uint64_t>(set.getShape(i).back());
-  std::vector<std::byte> whole(elements.bytes.size() * lanes);
-  for (uint64_t at = 0; at != elements.bytes.size(); at += size)
-    std::memcpy(whole.data() + at * lanes, elements.bytes.data() + at, size);
-  session.scatter(set, i, whole);
-}
-
 /// The range of random values of an input of integers: what it promises or, where it promises nothing, a few, and of a
 /// key of random numbers all bits.
 std::pair<int64_t, uint64_t> getRange(const Port &port) {
@@ -132,8 +124,8 @@ void ExactCheck::fillVariables() {
       fillInitialValues(variable.init(), key, 0, elements.size(), variable.dtype(), initial.data());
       elements.assign(variable.dtype(), initial);
     }
-    scatter(*session, session->getVariables(), i, elements);
-    scatter(*serial, serial->getVariables(), variables[i], elements);
+    scatterToPlaces(*session, session->getVariables(), i, elements.bytes);
+    scatterToPlaces(*serial, serial->getVariables(), variables[i], elements.bytes);
   }
 }
 
@@ -147,8 +139,8 @@ void ExactCheck::fillInputs(const Feeder *feeder) {
       auto [min, span] = getRange(port);
       elements.fillRandom(getStreamKey(port.name(), seed + steps), min, span);
     }
-    scatter(*session, session->getInputs(), i, elements);
-    scatter(*serial, serial->getInputs(), inputs[i], elements);
+    scatterToPlaces(*session, session->getInputs(), i, elements.bytes);
+    scatterToPlaces(*serial, serial->getInputs(), inputs[i], elements.bytes);
   }
 }
 
@@ -226,15 +218,6 @@ static Shape getIndex(uint64_t element, std::span<const int64_t> shape) {
     index[dim] = static_cast<int64_t>(element % shape[dim]);
   return index;
 }
-
-/// An array of places, each of so many elements, of which the first counts.
-struct Places {
-  std::span<const std::byte> bytes;
-  int64_t lanes;
-  uint64_t elementBytes;
-
-  const std::byte *get(int64_t place) const { return bytes.data() + place * lanes * elementBytes; }
-};
 
 /// Compares the part of a rank with the whole value: calls visit(element, wanted, found).
 static void compareParts(const LocalPart &part, const Places &whole, const Places &local,

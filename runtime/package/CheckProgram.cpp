@@ -309,6 +309,13 @@ private:
     return {};
   }
 
+  /// Only products of a twin, which are of f64, are rounded to another type.
+  Status checkRounding(DType rounded) {
+    if (rounded != DTYPE_INVALID && !package.isTwin())
+      return inputError("the result is rounded to {}, as in no package of a file", getName(rounded));
+    return {};
+  }
+
   Status checkMatmul(const Matmul &matmul) {
     std::vector<int64_t> batch(matmul.batch().begin(), matmul.batch().end());
     auto getSizes = [&](int64_t rows, int64_t columns) {
@@ -328,6 +335,7 @@ private:
     MW_TRY(checkOperand(matmul.out(), matmul.out_dtype(), getSizes(matmul.m(), matmul.n()), matmul.out_strides(),
                         "result"));
     MW_TRY(checkDistinct(getSizes(matmul.m(), matmul.n()), matmul.out_strides()));
+    MW_TRY(checkRounding(matmul.rounded_dtype()));
     for (uint32_t operand : {matmul.lhs(), matmul.rhs()})
       if (overlap(operand, matmul.out()))
         return inputError("the result in buffer {} overlaps the operand in buffer {}", matmul.out(), operand);
@@ -377,6 +385,7 @@ private:
     MW_TRY(checkOperand(convolution.rhs(), convolution.rhs_dtype(), rhs, convolution.rhs_strides(), "right operand"));
     MW_TRY(checkOperand(convolution.out(), convolution.out_dtype(), out, convolution.out_strides(), "result"));
     MW_TRY(checkDistinct(out, convolution.out_strides()));
+    MW_TRY(checkRounding(convolution.rounded_dtype()));
     for (uint32_t operand : {convolution.lhs(), convolution.rhs()})
       if (overlap(operand, convolution.out()))
         return inputError("the result in buffer {} overlaps the operand in buffer {}", convolution.out(), operand);

@@ -33,6 +33,7 @@ ConvolutionProblem meshwright::runtime::getProblem(const Convolution &convolutio
   p.lhsType = convolution.lhs_dtype();
   p.rhsType = convolution.rhs_dtype();
   p.outType = convolution.out_dtype();
+  p.rounded = convolution.rounded_dtype();
   p.groups = convolution.groups();
   p.channels = convolution.channels();
   p.features = convolution.features();

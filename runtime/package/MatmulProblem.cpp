@@ -53,6 +53,7 @@ MatmulProblem meshwright::runtime::getProblem(const Matmul &matmul) {
   p.lhsType = matmul.lhs_dtype();
   p.rhsType = matmul.rhs_dtype();
   p.outType = matmul.out_dtype();
+  p.rounded = matmul.rounded_dtype();
   p.m = matmul.m();
   p.n = matmul.n();
   p.k = matmul.k();
@@ -71,8 +72,8 @@ MatmulProblem meshwright::runtime::getProblem(const Matmul &matmul) {
 }
 
 std::vector<int64_t> meshwright::runtime::getKey(const MatmulProblem &p) {
-  std::vector<int64_t> key = {p.lhsType, p.rhsType, p.outType,   p.m,      p.n,         p.k,        p.parts,
-                              p.lhsRow,  p.rhsRow,  p.lhsColumn, p.outRow, p.rhsColumn, p.outColumn};
+  std::vector<int64_t> key = {p.lhsType, p.rhsType, p.outType,   p.m,      p.n,         p.k,         p.parts,
+                              p.lhsRow,  p.rhsRow,  p.lhsColumn, p.outRow, p.rhsColumn, p.outColumn, p.rounded};
   for (auto *values : {&p.batch, &p.lhsBatch, &p.rhsBatch, &p.outBatch})
     key.insert(key.end(), values->begin(), values->end());
   return key;

@@ -217,18 +217,18 @@ Status LoadedPackage::checkValues() {
   MW_TRY(checkNames(message.outputs(), "output"));
   uint64_t bytes = 0;
   for (const Variable &variable : message.variables()) {
-    MW_TRY(checkValue(variable, "variable", mesh, layouts.variables, serialLayouts.variables, exact, bytes));
+    MW_TRY(checkValue(variable, "variable", mesh, layouts.variables, serialLayouts.variables, isExact(), bytes));
     std::string context = fmt::format("variable \"{}\"", variable.name());
     MW_TRY(checkAddends(variable, mesh).within(context));
     if (variable.has_init())
       MW_TRY(checkInitializer(variable.init(), variable.dtype()).within(context));
   }
   for (const Port &port : message.inputs()) {
-    MW_TRY(checkValue(port, "input", mesh, layouts.inputs, serialLayouts.inputs, exact, bytes));
+    MW_TRY(checkValue(port, "input", mesh, layouts.inputs, serialLayouts.inputs, isExact(), bytes));
     MW_TRY(checkWhole(port.placement(), mesh).within(fmt::format("input \"{}\"", port.name())));
   }
   for (const Port &port : message.outputs()) {
-    MW_TRY(checkValue(port, "output", mesh, layouts.outputs, serialLayouts.outputs, exact, bytes));
+    MW_TRY(checkValue(port, "output", mesh, layouts.outputs, serialLayouts.outputs, isExact(), bytes));
     MW_TRY(checkWhole(port.placement(), mesh).within(fmt::format("output \"{}\"", port.name())));
   }
   return {};

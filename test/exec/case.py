@@ -235,6 +235,15 @@ def make_strategy(network, spec, optimizer, zero="", model='parameters: "p.*"'):
     return "\n".join(lines) + "\n"
 
 
+def narrow_graph(network):
+    """The text of a network's graph in f64, in f32."""
+    def narrow(found):
+        value, = struct.unpack(">d", bytes.fromhex(found.group(1)))
+        return "0x" + struct.pack(">f", value).hex().upper()
+    text = (FIXTURES / f"{network}-tiny-f64.mlir").read_text().replace("f64", "f32")
+    return re.sub(r"\b0x([0-9A-F]{16})\b", narrow, text)
+
+
 def run(*command):
     done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           errors="replace", check=False)

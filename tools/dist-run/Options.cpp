@@ -82,7 +82,8 @@ auto setLink(std::optional<LinkModel> Options::*member) {
 
 Status setCheck(Options &options, const std::string &text) {
   options.checkSerial = true;
-  return text.empty() ? Status() : setCount(&Options::checkEvery, 1)(options, text);
+  options.checkApart = text == "apart";
+  return text.empty() || options.checkApart ? Status() : setCount(&Options::checkEvery, 1)(options, text);
 }
 
 Status setCheckExact(Options &options, const std::string &text) {
@@ -212,8 +213,10 @@ const std::vector<Option> &getOptions() {
        "the same for copies between the memories of device and host, in each direction", setLink(&Options::hostLink)},
       {"Running", "machine", "FILE", "plan the step for the machine of that model, which --calibrate makes",
        setText(&Options::machine)},
-      {"Checking", "check-serial", "[N]",
-       "run the serial program too and compare every variable and output, every N steps (1)", setCheck},
+      {"Checking", "check-serial", "[N|apart]",
+       "run the serial program too and compare every element of every variable and output, every N steps (1), each "
+       "from the distributed variables; apart: every step, each program from its own variables",
+       setCheck},
       {"Checking", "check-exact", "[N]",
        "instead of training, run N steps (those of a gradient accumulation, 2 at least) of the serial and the "
        "distributed programs "

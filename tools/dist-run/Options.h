@@ -74,7 +74,7 @@ struct Options {
   /// 0: never.
   uint64_t checkReplicas = 0;
   bool checkCollectives = false, checkMessages = false, mixedKernels = false;
-  bool serial = false, checkSerial = false, show = false, quiet = false, help = false, version = false;
+  bool serial = false, checkSerial = false, checkApart = false, show = false, quiet = false, help = false, version = false;
 };
 
 /// Parses the command line. Errors are of wrong usage.

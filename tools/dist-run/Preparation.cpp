@@ -109,7 +109,11 @@ public:
     if (parts.hasStepsToRun(options))
       MW_TRY(planSteps(fill));
     if (options.checkSerial) {
-      MW_TRY_ASSIGN(parts.check, SerialCheck::create(*parts.session, sessionOptions));
+      MW_TRY_ASSIGN(parts.check, SerialCheck::create(*parts.session, sessionOptions,
+                                                     options.checkApart ? CheckMode::Apart : CheckMode::Together));
+      if (!parts.check->hasTwin())
+        progress.log("the serial program has no twin in f64 (dist-opt makes it with \"twin\" among its targets); "
+                     "--check-serial measures errors from the serial program itself");
       MW_TRY(parts.check->initialize(fill));
     }
     if (parts.hasStepsToRun(options)) {

@@ -73,9 +73,9 @@ protected:
   /// Elements kept for later stages: a buffer of one row each, and the stage that fills it.
   llvm::DenseMap<const Node *, std::pair<mlir::Value, unsigned>> kept;
   unsigned currentStage = 0;
-  /// The bytes of memory for each byte of an element in a kernel for the exact check, where a float is a word; 0 for
+  /// The bytes of memory for each byte of an element in a kernel for a check, where a float is a word; 0 for
   /// other kernels. Elements are computed one by one.
-  int64_t exactScale = 0;
+  int64_t wordScale = 0;
   /// Elements that have been stored as outputs and can be loaded from there.
   llvm::DenseMap<const Node *, const schedule::Store *> stored;
 
@@ -88,8 +88,8 @@ private:
   mlir::Type toVectorType(mlir::Type type);
   mlir::Value getAddress(mlir::Value base, mlir::Type element, mlir::Value index);
   mlir::Value getPlace(mlir::Value base, mlir::Type element, mlir::Value index);
-  mlir::Value loadExact(mlir::Value base, mlir::Type element, mlir::Value index);
-  void storeExact(mlir::Value base, mlir::Value value, mlir::Value index);
+  mlir::Value loadWord(mlir::Value base, mlir::Type element, mlir::Value index);
+  void storeWord(mlir::Value base, mlir::Value value, mlir::Value index);
   mlir::Value loadOne(mlir::Value base, mlir::Type memory, mlir::Value index, bool vector);
   void storeOne(mlir::Value base, mlir::Value value, mlir::Value index);
 

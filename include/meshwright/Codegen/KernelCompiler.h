@@ -47,14 +47,14 @@ mlir::FailureOr<std::string> generateCode(llvm::Module &module, llvm::TargetMach
                                           llvm::CodeGenFileType type, const CodeCache &cache,
                                           llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
 
-/// The target of kernels for the exact check.
-inline constexpr llvm::StringLiteral kExactTarget = "exact";
+/// The targets of kernels for the exact check and for the twin of the serial program.
+inline constexpr llvm::StringLiteral kExactTarget = "exact", kTwinTarget = "twin";
 
-/// The same for the exact check, with `scale` bytes of memory for each byte of an element.
-mlir::LogicalResult compileExactKernels(llvm::ArrayRef<KernelJob> jobs, int64_t scale, const CodeCache &cache,
-                                        llvm::StringRef path, mlir::Location location);
+/// The same for one of these targets, with `scale` bytes of memory for each byte of an element.
+mlir::LogicalResult compileCheckKernels(llvm::ArrayRef<KernelJob> jobs, llvm::StringRef target, int64_t scale,
+                                        const CodeCache &cache, llvm::StringRef path, mlir::Location location);
 
-/// True if `target` is `native`, `exact` or a 64-bit processor that LLVM knows by this name.
+/// True if `target` is `native`, `exact`, `twin` or a 64-bit processor that LLVM knows by this name.
 bool isKnownTarget(llvm::StringRef target);
 
 /// The CPU features that code for `target` needs, by LLVM's names.

@@ -21,6 +21,10 @@ namespace meshwright::emit {
 /// expansions into basic operations.
 enum class MathFunctions { Library, Expanded };
 
+/// The numbers that kernels compute with: the program's floats, or those that stand for floats in a check: residues
+/// (Residue.h), or the f64 of the twin (Rounding.h).
+enum class Numbers { Floats, Residues, Doubles };
+
 /// The module of a kernel while it is lowered. Its internal functions take one pointer for each piece of memory: an
 /// output that is where an input was has the input's, so that no two of them alias.
 class KernelLowering {
@@ -31,9 +35,12 @@ public:
   void addScratch() { hasScratch = true; }
   /// Gives functions and the entry the iterations that they run, two numbers; before any of them is added.
   void addIterations(const Division &divided) { division = divided; }
-  /// Makes the kernel one for the exact check, with `scale` bytes of memory for each byte of an element; before any
-  /// function is added.
-  void makeExact(int64_t scale) { exactScale = scale; }
+  /// Lets the kernel compute with numbers that stand for floats, with `scale` bytes of memory for each byte of an
+  /// element; before any function is added.
+  void substituteFloats(Numbers numbers, int64_t scale) {
+    this->numbers = numbers;
+    wordScale = scale;
+  }
   /// Adds an internal function; `emit` writes its body with the addresses of inputs, then outputs, then scratch memory,
   /// then the first iteration and the end of them.
   void addFunction(llvm::StringRef name, llvm::function_ref<void(LoopBuilder &, mlir::ValueRange)> emit);
@@ -74,8 +81,9 @@ private:
   llvm::SmallVector<unsigned> pointerOf;
   bool hasScratch = false;
   std::optional<Division> division;
-  /// 0 for a kernel that is not exact.
-  int64_t exactScale = 0;
+  Numbers numbers = Numbers::Floats;
+  /// 1 for floats.
+  int64_t wordScale = 1;
 };
 
 } // namespace meshwright::emit

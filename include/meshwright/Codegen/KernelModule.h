@@ -8,6 +8,7 @@
 #define MESHWRIGHT_CODEGEN_KERNELMODULE_H
 
 #include "dialects/Dist/Dist.h"
+#include "meshwright/Codegen/KernelLowering.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 
@@ -22,9 +23,9 @@ namespace meshwright::emit {
 mlir::OwningOpRef<mlir::ModuleOp> buildKernelModule(dist::KernelOp kernel, llvm::StringRef symbol,
                                                     int64_t leastDividedBytes);
 
-/// The same for the exact check: a float is a word of 64 bits, its operations are calls of the functions of Residue.h,
-/// and an element of w bytes has a place of `scale` · w.
-mlir::OwningOpRef<mlir::ModuleOp> buildExactKernelModule(dist::KernelOp kernel, llvm::StringRef symbol, int64_t scale);
+/// The same for a check: numbers of 64 bits stand for floats, and an element of w bytes has a place of `scale` · w.
+mlir::OwningOpRef<mlir::ModuleOp> buildCheckKernelModule(dist::KernelOp kernel, llvm::StringRef symbol, Numbers numbers,
+                                                         int64_t scale);
 
 /// Loads the dialects that lowering makes operations of; none can be loaded while kernels are compiled side by side.
 void loadKernelDialects(mlir::MLIRContext &context);

@@ -37,7 +37,7 @@ struct EmitOptions {
   /// package is replaced.
   std::string path;
   /// The targets that kernels are compiled for, such as `x86-64-v3`, `native` or `sm_90`; `exact` is the exact check,
-  /// `emulated` is a GPU emulated on the host's processor.
+  /// `twin` the f64 twin of the serial program, `emulated` a GPU emulated on the host's processor.
   llvm::SmallVector<std::string> targets = {"x86-64-v3"};
   /// Path of a JSON file with the launches and the resource use of the GPU kernels; empty to write none.
   std::string gpuReport;

@@ -17,7 +17,7 @@ def EmitPackagePass : Pass<"dist-emit", "mlir::ModuleOp"> {
     Example: `dist-opt step.mlir --dist-schedule --dist-emit=path=out`
   }];
   let options = [Option<"path", "path", "std::string", "", "The folder of the package">,
-                 ListOption<"targets", "targets", "std::string", "Targets that kernels are compiled for: x86-64-v3, native, sm_90, exact">,
+                 ListOption<"targets", "targets", "std::string", "Targets that kernels are compiled for: x86-64-v3, native, sm_90, exact, twin">,
                  Option<"gpuReport", "gpu-report", "std::string", "", "Path of a JSON report of the kernels' launches and resources on GPUs">,
                  Option<"kernelCache", "kernel-cache", "std::string", "", "Path of a folder of compiled kernels, which are not compiled again">];
 }

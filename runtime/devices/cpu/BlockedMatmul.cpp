@@ -22,6 +22,7 @@
 #include "BlockedMatmul.h"
 #include "MatmulBatch.h"
 #include "ResidueMatmul.h"
+#include "TwinMatmul.h"
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -328,6 +329,8 @@ void meshwright::runtime::runBlockedMatmul(const MatmulProblem &problem, const s
   if (problem.m == 0 || problem.n == 0 ||
       std::find(problem.batch.begin(), problem.batch.end(), 0) != problem.batch.end())
     return;
+  if (problem.rounded != DTYPE_INVALID)
+    return runTwinMatmul(problem, lhs, rhs, out);
   if (problem.outType == RESIDUE)
     return runResidueMatmul(problem, lhs, rhs, out);
   if (!isFloat(problem.outType))

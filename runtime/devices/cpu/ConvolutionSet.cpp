@@ -49,6 +49,8 @@ Result<uint32_t> ConvolutionSet::prepareProduct(const Plan &plan, int64_t rows, 
   matmul.set_lhs_dtype(p.lhsType);
   matmul.set_rhs_dtype(p.rhsType);
   matmul.set_out_dtype(plan.writesOut ? p.outType : p.getSumType());
+  if (p.rounded != DTYPE_INVALID)
+    matmul.set_rounded_dtype(plan.writesOut || p.rounded == F64 ? p.rounded : F32);
   matmul.set_m(rows);
   matmul.set_n(p.features);
   matmul.set_k(depth);

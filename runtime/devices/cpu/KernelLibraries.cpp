@@ -11,6 +11,7 @@
 #include "meshwright/runtime/ExactFunctions.h"
 #include "meshwright/runtime/Files.h"
 #include "meshwright/runtime/MappingWatch.h"
+#include "meshwright/runtime/TwinFunctions.h"
 #include <cstring>
 #include <dlfcn.h>
 #include <elf.h>
@@ -77,9 +78,13 @@ Result<LoadedKernels> LoadedKernels::load(const LoadedPackage &package, const st
   const KernelLibrary *chosen = nullptr;
   for (const KernelLibrary &library : libraries) {
     bool isForGpu = library.format() != KernelLibrary::SHARED_OBJECT || !library.gpu_kernels().empty();
-    bool isForCheck = library.exact_scale() != 0 && !package.isExact();
-    if (isForGpu || isForCheck || (!package.isExact() && !target.empty() && library.target() != target)) {
-      reasons.push_back(library.target() + (isForGpu ? " (for a GPU)" : isForCheck ? " (for --check-exact)" : ""));
+    bool isConverted = package.isExact() || package.isTwin();
+    const char *purpose = isForGpu                                           ? " (for a GPU)"
+                          : library.exact_scale() != 0 && !package.isExact() ? " (for --check-exact)"
+                          : library.twin_scale() != 0 && !package.isTwin()   ? " (for --check-serial)"
+                                                                             : "";
+    if (*purpose != 0 || (!isConverted && !target.empty() && library.target() != target)) {
+      reasons.push_back(library.target() + purpose);
       continue;
     }
     std::vector<std::string> wanted(library.cpu_features().begin(), library.cpu_features().end());
@@ -105,7 +110,9 @@ Result<LoadedKernels> LoadedKernels::load(const LoadedPackage &package, const st
   MW_TRY(kernels.open(*file));
   MW_TRY(kernels.readTable());
   if (package.isExact())
-    MW_TRY(kernels.giveFunctions());
+    MW_TRY(kernels.giveFunctions(exactFunctionsSymbol, &getExactFunctions()));
+  if (package.isTwin())
+    MW_TRY(kernels.giveFunctions(twinFunctionsSymbol, &getTwinFunctions()));
   return kernels;
 }
 
@@ -179,11 +186,11 @@ Status LoadedKernels::readTable() {
   return {};
 }
 
-Status LoadedKernels::giveFunctions() {
-  auto *pointer = static_cast<const ExactFunctions **>(dlsym(handle.get(), exactFunctionsSymbol));
+Status LoadedKernels::giveFunctions(const char *symbol, const void *functions) {
+  auto *pointer = static_cast<const void **>(dlsym(handle.get(), symbol));
   if (!pointer)
-    return inputError("{} has no place for the functions of exact kernels, {}", path, exactFunctionsSymbol);
-  *pointer = &getExactFunctions();
+    return inputError("{} has no place for the functions of its kernels, {}", path, symbol);
+  *pointer = functions;
   return {};
 }
 

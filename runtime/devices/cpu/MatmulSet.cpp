@@ -186,7 +186,7 @@ Result<uint32_t> MatmulSet::prepare(const Matmul &matmul, const std::byte *lhs, 
   if (primitive.handle) {
     call.primitive = &primitive;
   } else {
-    if (!empty && call.problem.outType != RESIDUE && call.problem.parts == 0)
+    if (!empty && call.problem.outType != RESIDUE && call.problem.parts == 0 && call.problem.rounded == DTYPE_INVALID)
       implementation->noteSlow(call.problem, name);
     implementation->scratchBytes =
         std::max<uint64_t>(implementation->scratchBytes, getBlockedMatmulScratch(call.problem));

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PatchBlocks.h"
+#include "meshwright/runtime/Rounding.h"
 #include <algorithm>
 #include <cstring>
 
@@ -120,6 +121,14 @@ template <typename T, typename A> static T narrow(A value) {
     return static_cast<T>(value);
 }
 
+/// An element of the result as the twin rounds it.
+template <typename T> static T round(const ConvolutionProblem &problem, T value) {
+  if constexpr (std::is_same_v<T, double>)
+    return problem.rounded == DTYPE_INVALID ? value : roundForTwin(problem.rounded, value);
+  else
+    return value;
+}
+
 /// Calls `fn` with a zero of the element's type; a checked convolution is of floats of 16 bits or more.
 template <typename Fn> static void dispatchFloat(DType type, Fn &&fn) {
   dispatch(type, [&](auto zero) {
@@ -139,7 +148,7 @@ static void storeTyped(const ConvolutionProblem &problem, std::span<const Span> 
         const A *from = reinterpret_cast<const A *>(sums) + (row.begin + i) * problem.features;
         T *to = reinterpret_cast<T *>(out) + row.other + i * inner;
         for (int64_t n = 0; n != problem.features; ++n)
-          to[n * problem.outFeature] = narrow<T>(from[n]);
+          to[n * problem.outFeature] = round(problem, narrow<T>(from[n]));
       }
   });
 }
@@ -201,7 +210,7 @@ void convolveTyped(const ConvolutionProblem &p, int64_t from, int64_t to, const 
       forEachPosition(p.depth, 0, Span{0, 1}, addColumn);
       O *target = out + row.other + feature * p.outFeature;
       for (int64_t g = 0; g != p.groups; ++g)
-        target[g * p.outGroup] = narrow<O>(sums[g]);
+        target[g * p.outGroup] = round(p, narrow<O>(sums[g]));
     }
   };
   Span span{0, 1};

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Damage.h"
+#include <algorithm>
 
 using namespace meshwright;
 using namespace meshwright::test;
@@ -366,6 +367,38 @@ static bool moveConstant(Package &package, Random &random) {
   return true;
 }
 
+/// True if the instruction writes the buffer or another one at its place.
+static bool writes(const Program &program, const Instruction &instruction, const Buffer &buffer) {
+  std::vector<uint32_t> written;
+  const Kernel &kernel = instruction.kernel();
+  for (int i = kernel.arguments_size() - static_cast<int>(kernel.outputs()); i < kernel.arguments_size(); ++i)
+    written.push_back(kernel.arguments(i));
+  if (instruction.has_copy())
+    written.push_back(instruction.copy().to());
+  return std::any_of(written.begin(), written.end(), [&](uint32_t number) {
+    const Buffer &other = program.buffers(static_cast<int>(number));
+    return other.offset() == buffer.offset() && other.memory() == buffer.memory();
+  });
+}
+
+/// Leaves a parameter as it is on every rank.
+static bool deleteUpdate(Package &package, Random &random) {
+  int variable = draw(random, package.variables_size());
+  if (package.variables(variable).kind() != Variable::PARAMETER)
+    return false;
+  bool isDeleted = false;
+  for (Program &program : *package.mutable_programs()) {
+    int32_t buffer = program.variable_buffers(variable);
+    for (Task &task : *program.mutable_tasks())
+      for (int i = buffer < 0 ? 0 : task.instructions_size(); i-- != 0;)
+        if (writes(program, task.instructions(i), program.buffers(buffer))) {
+          erase({task.mutable_instructions(), i});
+          isDeleted = true;
+        }
+  }
+  return isDeleted;
+}
+
 std::vector<Damage> meshwright::test::listDamages() {
   auto onOne = [](bool (*change)(Package &, Collective &)) {
     return [change](Package &package, Random &random) { return changeCollective(package, random, change, true); };
@@ -430,5 +463,6 @@ std::vector<Damage> meshwright::test::listDamages() {
           {"result-put-over-operand", putOverOperand, true},
           {"placement-changed", changePlacement, true},
           {"coordinate-changed", changeCoordinate, true},
-          {"constant-moved", moveConstant, true}};
+          {"constant-moved", moveConstant, true},
+          {"update-deleted", deleteUpdate, true}};
 }

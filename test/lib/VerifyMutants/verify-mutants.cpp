@@ -2,14 +2,16 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// verify-mutants FOLDER --case=PACKAGE,INIT,FEED... [--count=N] [--seed=N] [--least=X] [--verbose]: makes mistakes in
+// verify-mutants FOLDER --case=PACKAGE,INIT,FEED... [--count=N] [--seed=N] [--least=X] [--only=KIND]... [--floats=X]
+// [--verbose]: makes mistakes in
 // packages that are right, and asks dist-verify's library, then the runtime's loader, then the exact check. A package
 // that none of them refuses is run in floats, and its variables and outputs are compared bit for bit with those of the
 // package that is right. Where bits differ, nothing but rounding may: the float check compares each step with the
 // serial program. Prints for every kind of mistake what came of it, and the share that is found without running. Fails
 // where the packages that are right are refused, where of the mistakes that do not need evaluation a smaller share than
 // X is found that changes results, where a run dies of a signal, or where a mistake is found by none and changes more
-// than rounding.
+// than rounding. With --floats the float check runs on what the exact check finds, too; fails where it finds a smaller
+// share than X.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,6 +23,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
+#include <set>
 #include <sstream>
 #include <sys/wait.h>
 
@@ -45,6 +49,8 @@ enum Outcome { Refused, Noted, Loader, Exact, Failed, Silent, Rounding, Harmless
 struct Tally {
   std::array<size_t, numOutcomes> counts = {};
   size_t tried = 0;
+  /// The number that both the exact check and the float check find.
+  size_t inFloats = 0;
 };
 
 class Campaign {
@@ -96,8 +102,14 @@ public:
     if (countNotes(report) > each.notes)
       return Noted;
     int status = checkExact(each, package);
-    if (status != 0)
+    if (status != 0) {
+      if (leastInFloats && !WIFSIGNALED(status)) {
+        isFoundInFloats = call(package, getTraining(each) + " --check-serial") != 0;
+        if (!isFoundInFloats)
+          fmt::print("not found in floats: {}: {}\n", name, explain(each.message, mutant));
+      }
       return judge(status, Exact, name, each, mutant);
+    }
     std::string values;
     status = run(each, package, values);
     if (status == 0 && values == each.expected)
@@ -122,6 +134,7 @@ public:
   /// Tries `count` mistakes, in turn of all kinds and cases.
   bool tryAll(size_t count, double least) {
     std::vector<Damage> damages = listDamages();
+    std::erase_if(damages, [&](const Damage &damage) { return !only.empty() && !only.contains(damage.name); });
     std::vector<Tally> tallies(damages.size());
     std::mt19937_64 random(seed);
     for (size_t number = 0, attempts = 0; number != count && attempts != 50 * count; ++attempts) {
@@ -130,7 +143,9 @@ public:
       Package mutant = each.message;
       if (!damages[kind].apply(mutant, random))
         continue;
+      isFoundInFloats = false;
       Outcome outcome = tryOne(each, mutant, damages[kind].name);
+      tallies[kind].inFloats += isFoundInFloats;
       ++tallies[kind].counts[outcome];
       ++tallies[kind].tried;
       ++number;
@@ -139,6 +154,9 @@ public:
   }
 
   bool isVerbose = false;
+  /// The kinds of mistakes; all if empty.
+  std::set<std::string> only;
+  std::optional<double> leastInFloats;
 
 private:
   /// Results that nothing reads, and reads of what an earlier step left.
@@ -209,7 +227,7 @@ private:
     return status;
   }
 
-  static bool report(const std::vector<Damage> &damages, const std::vector<Tally> &tallies, double least) {
+  bool report(const std::vector<Damage> &damages, const std::vector<Tally> &tallies, double least) const {
     fmt::print("{:36} {:>6} {:>8} {:>7} {:>7} {:>7} {:>7} {:>7} {:>9} {:>9}\n", "mistake", "tried", "refused", "noted",
                "loader", "exact", "failed", "silent", "rounding", "harmless");
     Tally all, statics;
@@ -218,6 +236,7 @@ private:
       fmt::print("{:36} {:6} {:8} {:7} {:7} {:7} {:7} {:7} {:9} {:9}{}\n", damages[i].name, tallies[i].tried,
                  counts[Refused], counts[Noted], counts[Loader], counts[Exact], counts[Failed], counts[Silent],
                  counts[Rounding], counts[Harmless], damages[i].needsEvaluation ? "  needs evaluation" : "");
+      all.inFloats += tallies[i].inFloats;
       for (size_t outcome = 0; outcome != numOutcomes; ++outcome) {
         all.counts[outcome] += counts[outcome];
         if (!damages[i].needsEvaluation)
@@ -234,12 +253,20 @@ private:
     fmt::print("found without running, of all that are not harmless: {:.1f} %; without those that need evaluation: "
                "{:.1f} %\n",
                100 * getShare(all), 100 * share);
-    return all.counts[Died] == 0 && all.counts[Silent] == 0 && share >= least;
+    bool isEnough = true;
+    if (leastInFloats) {
+      fmt::print(
+          "the float check finds {} of the {} that the exact check finds, and accepts {} that differ by rounding\n",
+          all.inFloats, all.counts[Exact], all.counts[Rounding]);
+      isEnough = static_cast<double>(all.inFloats) >= *leastInFloats * static_cast<double>(all.counts[Exact]);
+    }
+    return all.counts[Died] == 0 && all.counts[Silent] == 0 && share >= least && isEnough;
   }
 
   std::string folder;
   uint64_t seed;
   std::vector<Case> cases;
+  bool isFoundInFloats = false;
 };
 
 } // namespace
@@ -251,6 +278,8 @@ int main(int argc, char **argv) {
   uint64_t seed = 1;
   double least = 0;
   bool isVerbose = false;
+  std::set<std::string> only;
+  std::optional<double> leastInFloats;
   for (int i = 1; i < argc; ++i) {
     std::string argument = argv[i], value = argument.substr(argument.find('=') + 1);
     if (argument.starts_with("--case="))
@@ -261,20 +290,25 @@ int main(int argc, char **argv) {
       seed = std::strtoull(value.c_str(), nullptr, 10);
     else if (argument.starts_with("--least="))
       least = std::atof(value.c_str());
+    else if (argument.starts_with("--only="))
+      only.insert(value);
+    else if (argument.starts_with("--floats="))
+      leastInFloats = std::atof(value.c_str());
     else if (argument == "--verbose")
       isVerbose = true;
     else
       folder = argument;
   }
   if (folder.empty() || texts.empty()) {
-    fmt::print(
-        stderr,
-        "usage: verify-mutants FOLDER --case=PACKAGE,INIT,FEED... [--count=300] [--seed=1] [--least=X] [--verbose]\n");
+    fmt::print(stderr, "usage: verify-mutants FOLDER --case=PACKAGE,INIT,FEED... [--count=300] [--seed=1] [--least=X] "
+                       "[--only=KIND]... [--floats=X] [--verbose]\n");
     return 2;
   }
   std::filesystem::create_directories(folder);
   Campaign campaign(folder, seed);
   campaign.isVerbose = isVerbose;
+  campaign.only = only;
+  campaign.leastInFloats = leastInFloats;
   for (const std::string &text : texts)
     if (!campaign.addCase(text))
       return 1;

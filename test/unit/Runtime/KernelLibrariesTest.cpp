@@ -110,11 +110,11 @@ TEST(KernelLibraries, ExactKernelsAreForTheExactPackage) {
   // These kernels compute with floats.
   EXPECT_EQ(LoadedKernels::load(*exact, "").status().message(),
             folder / "p/kernels-test.so" +
-                " has no place for the functions of exact kernels, meshwright_exact_functions");
+                " has no place for the functions of its kernels, meshwright_exact_functions");
 
   for (auto [scale, text] :
-       {std::pair(3u, "the exact kernels have 3 bytes for each byte, which is none of 1, 2, 4 and 8"),
-        std::pair(1u, "its exact kernels have 4 bytes for an element of f32, fewer than the 8 of a residue")}) {
+       {std::pair(3u, "the kernels of test have 3 bytes for each byte, which is none of 1, 2, 4 and 8"),
+        std::pair(1u, "its kernels have 4 bytes for an element of f32, fewer than the 8 of a residue")}) {
     message.mutable_libraries(0)->set_exact_scale(scale);
     ASSERT_TRUE(writePackage(message, folder / "p"));
     EXPECT_EQ(LoadedPackage::open(folder / "p")->createExact().status().message(), text);
@@ -123,6 +123,19 @@ TEST(KernelLibraries, ExactKernelsAreForTheExactPackage) {
   ASSERT_TRUE(writePackage(message, folder / "p"));
   EXPECT_EQ(LoadedPackage::open(folder / "p")->createExact().status().message(),
             "the package has no kernels for an exact check; dist-opt makes them with \"exact\" among its targets");
+  EXPECT_EQ(LoadedPackage::open(folder / "p")->createTwin().status().message(),
+            "the package has no kernels for a twin of its serial program; dist-opt makes them with \"twin\" among its "
+            "targets");
+  message.mutable_libraries(0)->set_twin_scale(2);
+  ASSERT_TRUE(writePackage(message, folder / "p"));
+  LoadedPackage serial = std::move(*LoadedPackage::open(folder / "p"));
+  EXPECT_EQ(LoadedKernels::load(serial, "").status().message(),
+            "the package has no kernels for this CPU; it has them for test (for --check-serial)");
+  auto twin = serial.createTwin();
+  ASSERT_TRUE(twin.ok()) << twin.status().message();
+  EXPECT_TRUE(twin->isTwin() && !twin->isExact());
+  EXPECT_EQ(LoadedKernels::load(*twin, "").status().message(),
+            folder / "p/kernels-test.so" + " has no place for the functions of its kernels, meshwright_twin_functions");
   // No file has residues.
   message.mutable_variables(0)->set_dtype(RESIDUE);
   ASSERT_TRUE(writePackage(message, folder / "p"));

@@ -225,6 +225,8 @@ TEST(Package, InstructionsAreChecked) {
             "the result in buffer 0 overlaps the operand in buffer 0");
   EXPECT_EQ(change(0, [](Instruction &i) { i.mutable_matmul()->set_out_dtype(I32); }),
             "a product of f32 and f32 is no i32");
+  EXPECT_EQ(change(0, [](Instruction &i) { i.mutable_matmul()->set_rounded_dtype(BF16); }),
+            "the result is rounded to bf16, as in no package of a file");
   EXPECT_EQ(change(1, [](Instruction &i) { i.mutable_kernel()->set_arguments(1, 11); }),
             "buffer 11 is named but the program has 11");
   EXPECT_EQ(change(2, [](Instruction &i) { i.mutable_collective()->set_axes(0, 2); }),

@@ -1,11 +1,11 @@
-//===- Comparator.h - when two values agree ---------------------*- C++ -*-===//
+//===- Comparator.h - when an element agrees --------------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The one place that says when a distributed value agrees with the serial one: ||a - b|| <= tolerance * max(||b||, s),
-// in the Euclidean norm over the whole value, with b the serial one. The scale s keeps values that are zero in exact
-// arithmetic, and pure rounding in any other, from failing: 1e-3 of the norm of all gradients for a gradient, the
-// learning rate for a variable. Integers and booleans agree when they are equal.
+// The one place that says when an element of a distributed value agrees with the serial program: its error, measured
+// from the twin in f64 (Rounding.h), is at most some times the largest error among samples of that same element, plus
+// some units in the last place of its type. Samples are the serial program's result and those of twins that round at
+// random. No other element has a part in it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,39 +16,46 @@
 
 namespace meshwright::runtime {
 
-/// The relative tolerance where the arithmetic is that of `type`: 1e-11 in f64, 1e-4 in f32. In 16 bit the yardstick is
-/// 8 times the distance between the serial program and itself with its sums in another order; 8 units in the last place
-/// stand for it where it has not been measured.
-double getTolerance(DType type);
+/// The factor of the largest error among the samples, and the units in the last place beside it.
+inline constexpr double errorFactor = 8, lastPlaces = 3;
+/// An element of a value of floats after a step, as programs that compute the same have it.
+struct ElementSamples {
+  DType type = F64;
+  double found = 0;     ///< by the distributed programs
+  double reference = 0; ///< by the twin that rounds nothing
+  /// The largest error of a sample for a place of its rounding, without that of its own last rounding; the largest size
+  /// of a number that is rounded.
+  double error = 0, magnitude = 0;
+  /// The element of a variable before the step, and the largest change from there among the samples.
+  std::optional<double> old = std::nullopt;
+  double change = 0;
 
-/// The Euclidean norm of a value of floats.
-double getNorm(const TensorView &value);
-
-/// The distance of two values.
-struct Comparison {
-  /// ||a - b|| / max(||b||, s); for integers the number of elements that differ. Not a number where a or b has an
-  /// element that is none and the other has not, infinite where they hold different infinities.
-  double difference = 0;
-  double tolerance = 0;
-  bool agrees() const { return difference <= tolerance; }
+  /// Begins with the reference.
+  ElementSamples(DType type, double found, double reference, std::optional<double> old);
+  void add(double sample, unsigned places = 1);
+  /// The distance from the reference.
+  double getError() const;
+  /// The most that is allowed. For a variable that is at most twice its largest change: an update that is nothing but
+  /// rounding, as Adam makes it of a gradient that is zero but for that, is as large as the learning rate.
+  double getAllowed() const;
+  bool agrees() const { return getError() <= getAllowed(); }
+  /// The error in units of what is allowed, for comparison between elements.
+  double getRatio() const;
 };
 
-/// Compares `a` with `b`, the reference; their types and shapes are equal. `arithmetic` is the narrowest float type of
-/// the program that made them; the wider one of it and the value's own tolerance counts.
-///
-/// `noise` is how far the reference is from itself when its program starts from values that differ by one rounding, as
-/// `difference` measures it. Some results are nothing but rounding, and grown: Adam divides a gradient that is zero in
-/// exact arithmetic by its own size. 8 times the noise is tolerated where that is more.
-///
-/// Elements that are NaN in both agree, and so do equal infinities; whether a value should be so is not asked here.
-/// With `isSkipped` any two elements agree that are not finite: of a step whose update both programs leave out, an
-/// overflow is infinite or, where infinities of two signs were added, NaN, as the order of the additions has it.
-Comparison compare(const TensorView &a, const TensorView &b, double scale, DType arithmetic, double noise = 0,
-                   bool isSkipped = false);
+/// The outcome of a comparison of two numbers where one of them is not finite.
+enum class FiniteOutcome : uint8_t {
+  Finite,  ///< both are
+  Agree,   ///< both are NaN or the same infinity, or neither is finite in a step that both programs skip
+  Disagree ///< one of them is finite, or they are infinite in other ways
+};
+/// In a step whose update both programs leave out, the order of additions decides whether an overflow is infinite or,
+/// where infinities of two signs were added, NaN.
+FiniteOutcome compareFiniteness(double found, double expected, bool isSkipped);
 
-/// Multiplies every element of a float value by 1 + u or 1 - u, by turns that follow no pattern, with u the distance of
-/// 1 from the next number of `arithmetic` or of the value's own type, whichever is wider.
-void perturb(DType type, std::span<std::byte> value, DType arithmetic);
+/// Moves every element of a float value by so many units in the last place of `arithmetic` or of the value's own type,
+/// whichever is larger, up or down as the seed has it. What is zero stays.
+void perturb(DType type, std::span<std::byte> value, DType arithmetic, uint64_t seed, unsigned places = 1);
 
 } // namespace meshwright::runtime
 

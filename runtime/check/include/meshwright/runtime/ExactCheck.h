@@ -51,8 +51,8 @@ struct ExactReport {
 /// numbers within the promised range of their input. Accumulators begin at zero.
 class ExactCheck {
 public:
-  /// Makes the exact packages and prepares both. The serial program is that of `reference`, which is the same package or
-  /// another one with variables, inputs and outputs of the same names, types and shapes. `options` are those of the
+  /// Makes the exact packages and prepares both. The serial program is that of `reference`, which is the same package
+  /// or another one with variables, inputs and outputs of the same names, types and shapes. `options` are those of the
   /// distributed programs, in this process. The packages outlive the check.
   static Result<std::unique_ptr<ExactCheck>> create(const LoadedPackage &package, const LoadedPackage &reference,
                                                     SessionOptions options, uint64_t seed);

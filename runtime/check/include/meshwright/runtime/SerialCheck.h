@@ -9,6 +9,7 @@
 
 #include "meshwright/runtime/Comparator.h"
 #include "meshwright/runtime/Feeder.h"
+#include <set>
 
 namespace meshwright::runtime {
 
@@ -24,39 +25,50 @@ struct CheckReport {
   std::string nonFiniteName;
   /// True if both programs skipped the update of the step.
   bool isSkipped = false;
-  /// The value that is farthest apart, measured by its tolerance.
+  /// Values of which one program has an element that is finite where the other's is not, or another one that is not:
+  /// the first of these elements, as printed.
+  std::string nonFiniteDifference;
+  /// The element that is farthest apart, in units of what is allowed, among those in which the programs differ at all:
+  /// its value, its place there, its distance from the twin, and what is allowed. Of integers the number of elements
+  /// that differ.
   std::string name;
-  Comparison largest;
+  Shape index;
+  double difference = 0, allowed = 0;
 
   bool agrees() const { return disagreeing == 0; }
-  /// As printed: `52 variables and 1 output agree with the serial program, largest difference 3e-07 (p.w)`.
+  /// As printed: `52 variables and 1 output agree with the serial program, largest difference 3.00e-07 where 4.00e-06
+  /// is allowed (p.w [3, 0])`.
   std::string toString() const;
 };
 
-/// Runs the serial program beside the distributed ones and compares every variable and output after each step, by the
-/// comparator of Comparator.h. Replicas on different ranks have to agree bit for bit, always. Of a run of several
+/// The variables that the serial program starts each step from: the distributed ones, so that a difference belongs to
+/// the step in which it is seen; or its own, so that a run shows whether differences grow faster than those of
+/// rounding.
+enum class CheckMode { Together, Apart };
+
+/// Runs the serial program beside the distributed ones and compares every element of every variable and output after
+/// each step, as Comparator.h says. Replicas on different ranks have to agree bit for bit, always. Of a run of several
 /// processes the first one has the serial program and the report; the others bring their parts, and learn of errors.
 ///
-/// Each checked step starts from the same variables: after the comparison the serial program takes over the distributed
-/// ones. A difference then belongs to the step in which it is seen, and rounding does not add up over a long run.
-///
-/// A difference is compared with the serial program's own rounding: its step is run again from variables that
-/// differ by one rounding, and what that changes, times 8, is tolerated.
+/// Errors are measured from a twin: the serial program in f64, from the same variables (Rounding.h). Elements that are
+/// not near enough to it by their last places and the serial program's own error are held against twins that round at
+/// random. A package without the twin's kernels has the serial program itself for the first, and for the others
+/// the serial program from variables and inputs that are moved by one rounding.
 ///
 /// With gradient accumulation, accumulators are compared as the sums that they are, while an accumulation is under way;
 /// outputs that only an update knows after updates.
 ///
 /// A step that both programs skip, because a gradient is not finite, has values that are infinite or NaN as the order
 /// of additions has it: any two elements agree there that are not finite.
-///
-/// The scale of a variable is the learning rate where the package says which value holds it; else a thousandth of what
-/// an array of its size of typical elements (in the mean square over all variables of its kind) would have as norm.
-/// That of an accumulator is a thousandth of the norm of all of them.
 class SerialCheck {
 public:
-  /// Prepares the serial program of the session's package.
-  static Result<std::unique_ptr<SerialCheck>> create(const Session &session, SessionOptions options);
+  /// Prepares the serial program of the session's package, and its twin.
+  static Result<std::unique_ptr<SerialCheck>> create(const Session &session, SessionOptions options,
+                                                     CheckMode mode = CheckMode::Together);
+  ~SerialCheck();
 
+  /// False if the package has no twin.
+  bool hasTwin() const { return session.getPackage().hasTwin(); }
   /// Gives the serial variables their initial values and checks that the distributed ones have the same bits.
   Status initialize(const SafeTensors *file, uint64_t seed);
   /// The same where `fill` gives them their values.
@@ -67,35 +79,60 @@ public:
   Result<CheckReport> check(const Feeder &feeder);
 
 private:
-  /// A value that does not agree at first sight, with what the serial program said.
+  /// A value of floats, as bytes of the distributed and the serial program.
+  struct Compared {
+    bool isVariable;
+    size_t index;
+    DType type;
+    std::span<const std::byte> ours, theirs;
+  };
+  /// An element that does not agree at first sight.
   struct Doubt {
     bool isVariable;
     size_t index;
-    std::vector<std::byte> ours, theirs;
+    uint64_t element;
+    ElementSamples samples;
   };
 
-  explicit SerialCheck(const Session &session) : session(session) {}
-  Status runSerialStep(const Feeder &feeder);
+  SerialCheck(const Session &session, CheckMode mode) : session(session), mode(mode) {}
+  Status createTwin(const SessionOptions &options);
   Status prepareStep(const Feeder &feeder);
-  void computeScales();
-  void scaleGradients(const ValueSet &set, std::vector<double> &scales, const std::function<bool(size_t)> &isGradient);
-  void scaleByKind();
-  double getSerialNorm(const ValueSet &set, size_t i);
   Status compareValues(bool variables, CheckReport &report);
+  void compareValue(const Compared &value, CheckReport &report);
+  bool isSum(const Compared &value) const;
+  void noteIntegers(const Compared &value, CheckReport &report);
   Status findSkipped(CheckReport &report);
-  Status judgeDoubts(const Feeder &feeder, uint32_t position, CheckReport &report);
-  void note(const std::string &name, const Comparison &comparison, CheckReport &report);
-  std::optional<double> getLearningRate();
+  Status judgeDoubts(const Feeder &feeder, CheckReport &report);
+  void addSamples(unsigned places, CheckReport &report);
+  uint64_t getSeed(int number) const;
+  Status runSample(int number, const Feeder &feeder);
+  Status runTwin(int number, const Feeder &feeder);
+  Status runPerturbed(int number, const Feeder &feeder);
+  void note(const Doubt &doubt, CheckReport &report);
+  void noteWrong(bool isVariable, size_t index, CheckReport &report);
+  const ValueSet &getSet(const Session &of, bool variables) const {
+    return variables ? of.getVariables() : of.getOutputs();
+  }
   std::span<std::byte> getScratch(int which, uint64_t bytes);
 
   const Session &session;
+  CheckMode mode;
   /// On the first process.
   std::unique_ptr<Session> serial;
-  std::vector<double> variableScales, outputScales;
-  std::vector<std::byte> scratch[2];
-  /// The serial variables before the step, one after another.
+  std::unique_ptr<LoadedPackage> twinPackage;
+  std::unique_ptr<Session> twin;
+  std::vector<std::byte> scratch[3];
+  /// The serial variables before the step, and where they stood in an accumulation.
   std::vector<std::byte> before;
+  std::vector<uint64_t> offsets;
+  uint32_t position = 0;
+  /// Where programs go apart: the variables of the twins, the one that rounds nothing first.
+  std::vector<std::vector<std::byte>> states;
   std::vector<Doubt> doubts;
+  /// The values that do not agree, and the ratio of the farthest element.
+  std::set<std::pair<bool, size_t>> wrong;
+  double largestRatio = 0;
+  uint64_t steps = 0;
   DType arithmetic = F64;
 };
 

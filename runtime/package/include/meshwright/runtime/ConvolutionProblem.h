@@ -43,6 +43,8 @@ struct PatchDim {
 /// The loops of one group of a convolution, which are the same for all groups; offsets and strides in elements.
 struct ConvolutionProblem {
   DType lhsType, rhsType, outType;
+  /// As of a product (MatmulProblem.h).
+  DType rounded = DTYPE_INVALID;
   int64_t groups, channels, features;
   int64_t lhsGroup, rhsGroup, outGroup; ///< from group to group
   int64_t rhsFeature, outFeature;

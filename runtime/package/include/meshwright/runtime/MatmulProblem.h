@@ -15,6 +15,8 @@ namespace meshwright::runtime {
 /// out[b.., m, n] = sum over k of lhs[b.., m, k] * rhs[b.., k, n] for any element types and strides (in elements).
 struct MatmulProblem {
   DType lhsType, rhsType, outType;
+  /// In the twin (Rounding.h), whose operands and result are f64, the type of the result in the program; else none.
+  DType rounded = DTYPE_INVALID;
   std::vector<int64_t> batch, lhsBatch, rhsBatch, outBatch; ///< sizes, then each operand's strides
   int64_t m, n, k;
   int64_t lhsRow, lhsColumn, rhsRow, rhsColumn, outRow, outColumn;

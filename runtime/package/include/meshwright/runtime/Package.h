@@ -58,7 +58,14 @@ public:
   /// package has for them. Without the evaluation.
   Result<LoadedPackage> createExact() const;
   /// True if the package was made by `createExact`.
-  bool isExact() const { return exact; }
+  bool isExact() const { return number == RESIDUE; }
+  /// The same programs for f64 instead of floats, of which only the serial one has kernels: its twin, which rounds as
+  /// Rounding.h says.
+  Result<LoadedPackage> createTwin() const;
+  /// True if the package has the kernels of a twin.
+  bool hasTwin() const;
+  /// True if the package was made by `createTwin`.
+  bool isTwin() const { return number == F64; }
 
   const meshwright::Package &message() const { return *content; }
   const std::string &getFolder() const { return folder; }
@@ -91,6 +98,7 @@ public:
 
 private:
   LoadedPackage() = default;
+  Result<LoadedPackage> convert(DType number, const KernelLibrary &library, uint64_t scale) const;
   Status check();
   Status checkConstants() const;
   Status checkValues();
@@ -106,7 +114,8 @@ private:
   Mesh mesh;
   std::vector<StepVariant> variants;
   ProgramLayouts layouts, serialLayouts;
-  bool exact = false;
+  /// The number that stands for floats in a package that was made of another one.
+  DType number = DTYPE_INVALID;
 };
 
 /// Checks one program against the package that holds it and the ranks that run it. `context` names it in errors.

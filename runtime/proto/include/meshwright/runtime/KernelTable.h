@@ -48,6 +48,9 @@ inline constexpr char kernelTableSymbol[] = "meshwright_kernels";
 /// (Residue.h) before it calls any.
 inline constexpr char exactFunctionsSymbol[] = "meshwright_exact_functions";
 
+/// The same in a library of the twin's kernels (TwinFunctions.h).
+inline constexpr char twinFunctionsSymbol[] = "meshwright_twin_functions";
+
 } // namespace meshwright::runtime
 
 #endif

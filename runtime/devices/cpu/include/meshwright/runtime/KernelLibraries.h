@@ -20,7 +20,7 @@ class InputFile;
 class LoadedKernels {
 public:
   /// Loads the library for `target`, or the first whose features the CPU has where `target` is empty; of an exact package
-  /// its only one. A package without libraries loads as one without kernels.
+  /// or a twin its only one. A package without libraries loads as one without kernels.
   static Result<LoadedKernels> load(const LoadedPackage &package, const std::string &target);
 
   /// The kernel of that name in the library's table, for arguments of so many bytes. A compiled kernel says how many
@@ -31,8 +31,8 @@ public:
 private:
   Status open(const InputFile &file);
   Status readTable();
-  /// Tells exact kernels where the functions are that they call.
-  Status giveFunctions();
+  /// Tells kernels of a check where the functions are that they call.
+  Status giveFunctions(const char *symbol, const void *functions);
 
   std::shared_ptr<void> handle;
   std::string target, path;

@@ -1,15 +1,16 @@
-//===- ExactPackage.cpp - a package whose floats are residues -------------===//
+//===- ConvertPackage.cpp - a package with other numbers for floats -------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Every byte of an arena gets `scale` bytes, in the same order, so that launches, copies, slots and the places that
 // buffers share stay as they are. An element of w bytes has a place of scale · w bytes, of which it uses the first: all
-// 8 of a residue, or the w of an integer. To the rest of the runtime a place is an array: each shape gets a last
-// dimension of as many elements as fit the place, and strides and counts are multiplied by their number.
+// 8 of a residue or an f64, or the w of an integer. To the rest of the runtime a place is an array: each shape gets a
+// last dimension of as many elements as fit the place, and strides and counts are multiplied by their number.
 //
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/runtime/Package.h"
+#include <bit>
 #include <cstring>
 #include <map>
 #include <set>
@@ -17,13 +18,15 @@
 using namespace meshwright;
 using namespace meshwright::runtime;
 
+static constexpr uint64_t kWordBytes = 8;
+
 namespace {
 
-DType toExact(DType type) { return isFloat(type) ? RESIDUE : type; }
-
-class ExactConverter {
+class Converter {
 public:
-  ExactConverter(uint64_t scale, std::span<const std::byte> constants) : scale(scale), constants(constants) {}
+  /// `number` stands for floats: RESIDUE or F64.
+  Converter(DType number, uint64_t scale, std::span<const std::byte> constants)
+      : number(number), scale(scale), constants(constants) {}
 
   Status convert(meshwright::Package &package) {
     for (Variable &variable : *package.mutable_variables())
@@ -39,15 +42,17 @@ public:
   std::string takeConstants() { return std::move(blob); }
 
 private:
+  DType convertType(DType type) const { return isFloat(type) ? number : type; }
+
   /// The elements that fit the place of one.
   int64_t getLanes(DType type) const {
-    return static_cast<int64_t>(isFloat(type) ? scale * getSize(type) / sizeof(Residue) : scale);
+    return static_cast<int64_t>(isFloat(type) ? scale * getSize(type) / kWordBytes : scale);
   }
 
   Status check(DType type) const {
-    if (isFloat(type) && scale * getSize(type) % sizeof(Residue) != 0)
-      return inputError("its exact kernels have {} bytes for an element of {}, fewer than the {} of a residue",
-                        scale * getSize(type), getName(type), sizeof(Residue));
+    if (isFloat(type) && scale * getSize(type) % kWordBytes != 0)
+      return inputError("its kernels have {} bytes for an element of {}, fewer than the {} of a {}",
+                        scale * getSize(type), getName(type), kWordBytes, getName(number));
     return {};
   }
 
@@ -55,7 +60,7 @@ private:
     MW_TRY(check(value.dtype()));
     value.add_shape(getLanes(value.dtype()));
     value.mutable_placement()->add_dims();
-    value.set_dtype(toExact(value.dtype()));
+    value.set_dtype(convertType(value.dtype()));
     return {};
   }
 
@@ -79,7 +84,7 @@ private:
     buffer.set_bytes(buffer.bytes() * scale);
     buffer.set_slot_bytes(buffer.slot_bytes() * scale);
     buffer.add_shape(getLanes(buffer.dtype()));
-    buffer.set_dtype(toExact(buffer.dtype()));
+    buffer.set_dtype(convertType(buffer.dtype()));
     return {};
   }
 
@@ -93,8 +98,9 @@ private:
       for (uint64_t at = 0; at != bytes; at += size) {
         const std::byte *from = constants.data() + constant.file_offset() + at;
         if (isFloat(buffer.dtype())) {
-          uint64_t residue = Residue(loadAsDouble(buffer.dtype(), from)).getBits();
-          std::memcpy(to + at * scale, &residue, sizeof(residue));
+          double value = loadAsDouble(buffer.dtype(), from);
+          uint64_t word = number == RESIDUE ? Residue(value).getBits() : std::bit_cast<uint64_t>(value);
+          std::memcpy(to + at * scale, &word, sizeof(word));
         } else {
           std::memcpy(to + at * scale, from, size);
         }
@@ -114,9 +120,11 @@ private:
     multiply(*operation.mutable_lhs_strides(), getLanes(operation.lhs_dtype()));
     multiply(*operation.mutable_rhs_strides(), getLanes(operation.rhs_dtype()));
     multiply(*operation.mutable_out_strides(), getLanes(operation.out_dtype()));
-    operation.set_lhs_dtype(toExact(operation.lhs_dtype()));
-    operation.set_rhs_dtype(toExact(operation.rhs_dtype()));
-    operation.set_out_dtype(toExact(operation.out_dtype()));
+    if (number == F64 && isFloat(operation.out_dtype()))
+      operation.set_rounded_dtype(operation.out_dtype());
+    operation.set_lhs_dtype(convertType(operation.lhs_dtype()));
+    operation.set_rhs_dtype(convertType(operation.rhs_dtype()));
+    operation.set_out_dtype(convertType(operation.out_dtype()));
   }
 
   void convertInstruction(Instruction &instruction) {
@@ -130,10 +138,11 @@ private:
       Collective &collective = *instruction.mutable_collective();
       for (CollectivePart &part : *collective.mutable_parts())
         part.set_count(part.count() * static_cast<uint64_t>(getLanes(collective.dtype())));
-      collective.set_dtype(toExact(collective.dtype()));
+      collective.set_dtype(convertType(collective.dtype()));
     }
   }
 
+  DType number;
   uint64_t scale;
   std::span<const std::byte> constants;
   std::string blob;
@@ -141,36 +150,53 @@ private:
   std::map<std::tuple<uint64_t, uint64_t, DType>, uint64_t> written;
 };
 
-const KernelLibrary *findExactLibrary(const meshwright::Package &package) {
+const KernelLibrary *findLibrary(const meshwright::Package &package, uint32_t (KernelLibrary::*getScale)() const) {
   for (const KernelLibrary &library : package.libraries())
-    if (library.exact_scale() != 0)
+    if ((library.*getScale)() != 0)
       return &library;
   return nullptr;
 }
 
 } // namespace
 
+bool LoadedPackage::hasTwin() const {
+  return content->has_serial() && findLibrary(*content, &KernelLibrary::twin_scale) != nullptr;
+}
+
 Result<LoadedPackage> LoadedPackage::createExact() const {
-  const KernelLibrary *found = findExactLibrary(*content);
-  if (!found)
+  const KernelLibrary *library = findLibrary(*content, &KernelLibrary::exact_scale);
+  if (!library)
     return inputError("the package has no kernels for an exact check; dist-opt makes them with \"exact\" among its "
                       "targets");
-  KernelLibrary library = *found;
-  uint64_t scale = library.exact_scale();
-  if (scale > sizeof(Residue) || sizeof(Residue) % scale != 0)
-    return inputError("the exact kernels have {} bytes for each byte, which is none of 1, 2, 4 and 8", scale);
-  LoadedPackage exact;
-  exact.content = std::make_unique<meshwright::Package>(*content);
-  meshwright::Package &message = *exact.content;
+  return convert(RESIDUE, *library, library->exact_scale());
+}
+
+Result<LoadedPackage> LoadedPackage::createTwin() const {
+  const KernelLibrary *library = findLibrary(*content, &KernelLibrary::twin_scale);
+  if (!library)
+    return inputError("the package has no kernels for a twin of its serial program; dist-opt makes them with \"twin\" "
+                      "among its targets");
+  return convert(F64, *library, library->twin_scale());
+}
+
+Result<LoadedPackage> LoadedPackage::convert(DType number, const KernelLibrary &library, uint64_t scale) const {
+  if (scale > kWordBytes || kWordBytes % scale != 0)
+    return inputError("the kernels of {} have {} bytes for each byte, which is none of 1, 2, 4 and 8", library.target(),
+                      scale);
+  LoadedPackage converted;
+  converted.content = std::make_unique<meshwright::Package>(*content);
+  meshwright::Package &message = *converted.content;
   message.clear_evaluation();
   message.clear_metrics();
+  KernelLibrary only = library;
   message.clear_libraries();
-  *message.add_libraries() = library;
-  ExactConverter converter(scale, getConstants());
+  *message.add_libraries() = std::move(only);
+  Converter converter(number, scale, getConstants());
   MW_TRY(converter.convert(message));
-  exact.folder = folder;
-  exact.constants = std::make_shared<const InputFile>(InputFile::fromText("constants.bin", converter.takeConstants()));
-  exact.exact = true;
-  MW_TRY(exact.check());
-  return exact;
+  converted.folder = folder;
+  converted.constants =
+      std::make_shared<const InputFile>(InputFile::fromText("constants.bin", converter.takeConstants()));
+  converted.number = number;
+  MW_TRY(converted.check());
+  return converted;
 }
