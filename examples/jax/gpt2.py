@@ -2,6 +2,7 @@
 import jax, optax, meshwright.jax
 from transformers import FlaxGPT2LMHeadModel, GPT2Config
 
+jax.config.update("jax_num_cpu_devices", 4)
 model = FlaxGPT2LMHeadModel(GPT2Config(n_layer=2, n_embd=64, n_head=4, vocab_size=96, n_positions=32), input_shape=(1, 32))
 optimizer = optax.adamw(1e-3)
 
@@ -16,8 +17,8 @@ def train(params, opt_state, ids):
 batches = jax.random.randint(jax.random.PRNGKey(0), (5, 8, 32), 0, 96)
 strategy = {"model": {"batch": {"inputs": "ids"}}, "data": {"axes": "dp"}, "zero": {"axes": "dp", "stage": 2}}
 state = (model.params, optimizer.init(model.params))
-step = meshwright.jax.distribute(train, strategy, mesh={"dp": 4})(*state, batches[0])
-print(step.package.explain())
+in_jax, in_ranks = (meshwright.jax.distribute(train, strategy, mesh={"dp": 4}, engine=engine)(*state, batches[0]) for engine in ("jax", "meshwright"))
+print(in_jax.package.explain())
 for ids in batches:
     *state, alone = jax.jit(train)(*state, ids)
-    print(f"loss {step(ids):.7f} on 4 ranks, {alone:.7f} in JAX alone")
+    print(f"loss {in_jax(ids):.7f} in JAX on 4 devices, {in_ranks(ids):.7f} on 4 ranks, {alone:.7f} in JAX on one")
