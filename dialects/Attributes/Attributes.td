@@ -12,6 +12,7 @@
 
 include "dialects/Attributes/AttributesBase.td"
 include "dialects/Dist/DistBase.td"
+include "dialects/Given/GivenBase.td"
 include "dialects/Net/NetBase.td"
 
 /// One placement per operand or result; a unit for a value whose placement is not decided.
@@ -105,6 +106,26 @@ def MaxAttribute : Attribute<"net.max", F64Attr, [OnArgument]> {
   let writtenBy = ["the strategy's `inputs`"];
   let readBy = [Emit];
   let from = Import;
+}
+
+//===----------------------------------------------------------------------===//
+// Placements that come with the graph
+//===----------------------------------------------------------------------===//
+
+def GivenMeshAttribute : Attribute<"given.mesh", Given_MeshAttr, [OnModule]> {
+  let meaning = "The mesh of the shardings that the graph came with.";
+  let writtenBy = ["dist-import-read-shardings"];
+  let readBy = [Import, Annotate, Complete, Pipeline];
+  let from = Import;
+  let until = Complete;
+}
+
+def GivenShardingAttribute : Attribute<"given.sharding", Given_ShardingAttr, [OnVariable, OnArgument, OnResult]> {
+  let meaning = "How the exporter's annotations split the variable, the input or the output.";
+  let writtenBy = ["dist-import-read-shardings", "dist-import-materialize-variables"];
+  let readBy = [Import, Annotate, Complete, Pipeline];
+  let from = Import;
+  let until = Complete;
 }
 
 //===----------------------------------------------------------------------===//

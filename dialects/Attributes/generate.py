@@ -193,7 +193,7 @@ def main():
     if sys.argv[2] == "--markdown":
         print(markdown(records), end="")
         return
-    for dialect in ("dist", "net"):
+    for dialect in ("dist", "given", "net"):
         write(sys.argv[2], f"{dialect.capitalize()}Discardable.h.inc", names(records, dialect))
         write(sys.argv[2], f"{dialect.capitalize()}Discardable.cpp.inc", declarations(records, dialect))
     write(sys.argv[2], "Inheritance.h.inc", inheritances(records))

@@ -2,20 +2,23 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Applies the sections of a strategy in a fixed order: mesh, batch, tensor splits, `place`, pipeline stages, placements
-// of state like that of its parameter, sequence parallelism, sharded storage (ZeRO), offload. Later sections add digits
-// to the placements of earlier ones; errors are located at the strategy's line.
+// Applies the shardings of the graph, then the sections of a strategy in a fixed order: mesh, batch, tensor splits,
+// `place`, pipeline stages, placements of state like that of its parameter, sequence parallelism, sharded storage
+// (ZeRO), offload. Later sections add digits to the placements of earlier ones; errors are located at the strategy's
+// line.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Memory.h"
 #include "Sequence.h"
+#include "Shardings.h"
 #include "Stages.h"
 #include "Storage.h"
 #include "dialects/Dist/Dims.h"
 #include "dialects/Dist/Placement.h"
 #include "dialects/Dist/PortAttributes.h"
 #include "dialects/Dist/Times.h"
+#include "dialects/Given/Given.h"
 #include "dialects/Net/Net.h"
 #include "meshwright/Annotate/Passes.h"
 #include "meshwright/Support/Glob.h"
@@ -41,6 +44,10 @@ struct Target {
   Operation *variable = nullptr;
   Value value;
   RankedTensorType type;
+  /// The sharding that the graph states; null if there is none.
+  given::ShardingAttr sharding = nullptr;
+
+  Location getLoc() const { return variable ? variable->getLoc() : value.getLoc(); }
 };
 
 /// Applies one strategy to one module.
@@ -54,6 +61,7 @@ public:
 private:
   LogicalResult addMesh();
   void collectTargets();
+  LogicalResult placeStated();
   LogicalResult placeBatches();
   LogicalResult placeBatch(const Target &input, int64_t dim, Location loc);
   LogicalResult checkSlices(const Target &input, int64_t size);
@@ -104,13 +112,56 @@ LogicalResult Annotator::addMesh() {
   return success();
 }
 
+/// Places what the graph says of variables, inputs and values inside.
+LogicalResult Annotator::placeStated() {
+  if (failed(given::verifyShardings(module)))
+    return failure();
+  auto resolve = [&](given::ShardingAttr sharding, RankedTensorType type, Location loc) -> FailureOr<MappingAttr> {
+    MappingAttr mapping = annotate::toMapping(sharding);
+    for (auto axis : sharding.getUnreduced().getAsRange<StringAttr>())
+      if (!mesh.find(axis.getValue()))
+        return emitError(loc) << "the mesh has no axis " << axis;
+    if (failed(Placement::resolve(mapping, mesh, type.getShape(),
+                                  [&] { return emitError(loc) << "a sharding of " << type << ": "; })))
+      return failure();
+    return mapping;
+  };
+  for (ArrayRef<Target> targets : {ArrayRef(variables), ArrayRef(inputs)})
+    for (const Target &target : targets) {
+      if (!target.sharding)
+        continue;
+      if (!target.sharding.getUnreduced().empty())
+        return emitError(target.getLoc())
+               << "\"" << target.name << "\" is a sum that is still to be reduced over axis "
+               << target.sharding.getUnreduced()[0] << "; values that come from outside are whole or split";
+      FailureOr<MappingAttr> mapping = resolve(target.sharding, target.type, target.getLoc());
+      if (failed(mapping))
+        return failure();
+      if (target.variable)
+        kMappingAttr.set(target.variable, *mapping);
+      else
+        ports.set(cast<BlockArgument>(target.value), kMappingAttr, *mapping);
+    }
+  WalkResult result = module.walk([&](given::ConstrainOp op) {
+    if (!op.getSharding())
+      return WalkResult::advance();
+    FailureOr<MappingAttr> mapping = resolve(*op.getSharding(), op.getType(), op.getLoc());
+    if (succeeded(mapping))
+      kResultsAttr.set(op, ArrayAttr::get(context, *mapping));
+    return WalkResult(success(succeeded(mapping)));
+  });
+  return failure(result.wasInterrupted());
+}
+
 void Annotator::collectTargets() {
   for (auto variable : module.getOps<net::VariableOp>())
-    variables.push_back({variable.getSymName().str(), variable, {}, variable.getTensorType()});
+    variables.push_back(
+        {variable.getSymName().str(), variable, {}, variable.getTensorType(), given::kShardingAttr.get(variable)});
   for (auto func : module.getOps<func::FuncOp>()) {
     for (BlockArgument argument : func.getArguments())
       if (auto name = net::kNameAttr.getOfArgument(func, argument.getArgNumber()))
-        inputs.push_back({name.str(), nullptr, argument, cast<RankedTensorType>(argument.getType())});
+        inputs.push_back({name.str(), nullptr, argument, cast<RankedTensorType>(argument.getType()),
+                          given::kShardingAttr.getOfArgument(func, argument.getArgNumber())});
     func.walk([&](Operation *op) {
       auto name = net::kNameAttr.get(op);
       if (name && op->getNumResults() > 0)
@@ -147,6 +198,17 @@ LogicalResult Annotator::place(const Target &target, ArrayRef<DigitsAttr> dims, 
   if (static_cast<int64_t>(dims.size()) != target.type.getRank())
     return emitError(loc) << "the placement has " << dims.size() << " dimensions but \"" << target.name << "\" has "
                           << target.type.getRank();
+  SmallVector<DigitsAttr> rest(dims);
+  if (target.sharding) {
+    rest.clear();
+    if (StringAttr axis = annotate::findDisagreement(target.sharding, given::kMeshAttr.get(module), dims, rest)) {
+      auto diagnostic = emitError(loc) << "this splits \"" << target.name << "\" over axis " << axis
+                                       << " otherwise than the graph does; leave it to one of the two";
+      diagnostic.attachNote(target.getLoc()) << "the graph keeps it as " << target.sharding;
+      return diagnostic;
+    }
+    dims = rest;
+  }
   MappingAttr existing = getMapping(target);
   // New digits follow existing ones.
   SmallVector<DigitsAttr> joined;
@@ -201,7 +263,7 @@ LogicalResult Annotator::placeBatch(const Target &input, int64_t dim, Location l
   if (failed(checkSlices(input, input.type.getDimSize(dim))))
     return failure();
   SmallVector<DigitAttr> digits;
-  for (const std::string &axis : file.get().data().axes())
+  for (const std::string &axis : file.getOwnDataAxes())
     digits.push_back(axisDigit(axis));
   if (std::optional<Axis> slices = mesh.find(AxisKind::Slices))
     digits.push_back(axisDigit(mesh.getName(*slices)));
@@ -211,7 +273,7 @@ LogicalResult Annotator::placeBatch(const Target &input, int64_t dim, Location l
 }
 
 LogicalResult Annotator::placeBatches() {
-  if (file.get().data().axes().empty() && !mesh.find(AxisKind::Slices))
+  if (file.getOwnDataAxes().empty() && !mesh.find(AxisKind::Slices))
     return success();
   const auto &model = file.get().model();
   if (model.batch().empty())
@@ -370,6 +432,8 @@ LogicalResult Annotator::run() {
   if (failed(addMesh()))
     return failure();
   collectTargets();
+  if (failed(placeStated()))
+    return failure();
   // State takes the placement of its parameter after all sections that may place the parameter, stages included.
   if (failed(placeBatches()) || failed(placeSplits()) || failed(placeByHand()) ||
       failed(annotate::annotateStages(module, file, bound)) || failed(placeLike()))
@@ -392,7 +456,8 @@ struct PlacementsPass : annotate::impl::PlacementsPassBase<PlacementsPass> {
   using PlacementsPassBase::PlacementsPassBase;
   void runOnOperation() override {
     FailureOr<StrategyFile> file = StrategyFile::read(strategy, &getContext());
-    if (failed(file) || failed(file->check(ranks, &getContext())) || failed(annotate::annotate(getOperation(), *file)))
+    if (failed(file) || failed(file->check(ranks, &getContext())) ||
+        failed(annotate::adoptShardings(getOperation(), *file)) || failed(annotate::annotate(getOperation(), *file)))
       signalPassFailure();
   }
 };

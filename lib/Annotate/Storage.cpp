@@ -3,13 +3,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Sharded data parallelism separates storage from computation: a variable has a storage placement and a compute
-// placement. The optimizer's values (state, gradients, and its own read of the parameter) take the storage placement;
-// forward and backward read the parameter in the compute placement. All conversions follow from the difference.
+// placement. A parameter that is split over an axis of the batch, by the strategy or by the graph, is only stored so.
+// The optimizer's values (state, gradients, and its own read of the parameter) take the storage placement; forward and
+// backward read the parameter in the compute placement. All conversions follow from the difference.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Storage.h"
 #include "dialects/Dist/Dist.h"
+#include "dialects/Given/Given.h"
 #include "dialects/Net/Net.h"
 #include "meshwright/Support/Bytes.h"
 #include "meshwright/Support/Units.h"
@@ -201,13 +203,18 @@ private:
   /// A parameter with its state, gradient and placements.
   struct Parameter {
     net::VariableOp variable;
-    Placement compute, kept;
+    /// Where it is computed with, where its optimizer works on it, and where it is kept itself.
+    Placement compute, kept, own;
+    /// True if its placements came before `zero`.
+    bool isStored = false;
     SmallVector<net::VariableOp> state;
     Operation *gradient = nullptr;
     int64_t bytes = 0;
   };
 
   LogicalResult collect();
+  LogicalResult takeStored(Parameter &parameter);
+  bool isComputedWith(net::VariableOp variable) const;
   void slice();
   void chooseOwners();
   void chooseOwners(ArrayRef<Parameter *> parameters);
@@ -226,16 +233,32 @@ private:
   const StrategyFile &file;
   const Zero &zero;
   Mesh mesh;
-  SmallVector<Axis> axes;
+  SmallVector<Axis> axes, dataAxes;
   llvm::MapVector<StringAttr, Parameter> parameters;
   llvm::DenseMap<Attribute, SmallVector<net::ReadOp>> reads;
 };
 
 } // namespace
 
+/// True if the graph splits a variable that operations other than elementwise ones read. In a step of which no
+/// parameters are known these are its parameters; the state of an optimizer is read elementwise.
+bool StorageAnnotator::isComputedWith(net::VariableOp variable) const {
+  auto found = reads.find(variable.getSymNameAttr());
+  return given::kShardingAttr.isOn(variable) && variable.getKind() == net::VariableKind::Buffer &&
+         found != reads.end() && llvm::any_of(found->second, [](net::ReadOp read) {
+           return llvm::any_of(read->getUsers(),
+                               [](Operation *user) { return !user->hasTrait<OpTrait::Elementwise>(); });
+         });
+}
+
 LogicalResult StorageAnnotator::collect() {
+  for (auto func : module.getOps<func::FuncOp>())
+    func.walk([&](net::ReadOp read) { reads[read.getVariableAttr().getAttr()].push_back(read); });
+  bool areKnown = llvm::any_of(module.getOps<net::VariableOp>(), [](net::VariableOp variable) {
+    return variable.getKind() == net::VariableKind::Parameter;
+  });
   for (auto variable : module.getOps<net::VariableOp>()) {
-    if (variable.getKind() != net::VariableKind::Parameter)
+    if (variable.getKind() != net::VariableKind::Parameter && (areKnown || !isComputedWith(variable)))
       continue;
     Parameter &parameter = parameters[variable.getSymNameAttr()];
     parameter.variable = variable;
@@ -247,17 +270,21 @@ LogicalResult StorageAnnotator::collect() {
         return failure();
       parameter.compute = *resolved;
     }
-    parameter.kept = parameter.compute;
+    parameter.own = parameter.compute;
+    for (Axis axis : dataAxes)
+      parameter.compute.erase(axis);
+    parameter.kept = parameter.own;
     parameter.bytes = getBytes(variable.getTensorType().clone(parameter.compute.getLocalShape(shape)));
   }
   for (auto variable : module.getOps<net::VariableOp>())
     if (variable.getLike() && variable.getKind() != net::VariableKind::Accumulator)
       if (auto found = parameters.find(StringAttr::get(context, *variable.getLike())); found != parameters.end())
         found->second.state.push_back(variable);
+  for (auto &[name, parameter] : parameters)
+    if (failed(takeStored(parameter)))
+      return failure();
   for (auto func : module.getOps<func::FuncOp>())
     func.walk([&](Operation *op) {
-      if (auto read = dyn_cast<net::ReadOp>(op))
-        reads[read.getVariableAttr().getAttr()].push_back(read);
       StringRef name = net::getUserName(op);
       if (op->getNumResults() == 0 || !name.consume_front(net::kGradientPrefix))
         return;
@@ -268,9 +295,34 @@ LogicalResult StorageAnnotator::collect() {
   return success();
 }
 
+/// Takes a storage that is given already: that of the parameter, or that of its state, if it splits over more axes of
+/// the batch.
+LogicalResult StorageAnnotator::takeStored(Parameter &parameter) {
+  ArrayRef<int64_t> shape = parameter.variable.getTensorType().getShape();
+  auto countSplits = [&](const Placement &placement) {
+    return llvm::count_if(dataAxes, [&](Axis axis) { return placement.findSplit(axis).has_value(); });
+  };
+  for (net::VariableOp state : parameter.state) {
+    auto mapping = kMappingAttr.get(state);
+    if (!mapping || state.getTensorType().getShape() != shape)
+      continue;
+    auto placement = Placement::resolve(mapping, mesh, shape, [&] { return state.emitError(); });
+    if (failed(placement))
+      return failure();
+    Placement computed = *placement;
+    for (Axis axis : dataAxes)
+      computed.erase(axis);
+    if (computed == parameter.compute && countSplits(*placement) > countSplits(parameter.kept))
+      parameter.kept = *placement;
+  }
+  parameter.isStored = countSplits(parameter.kept) > 0;
+  return success();
+}
+
 void StorageAnnotator::slice() {
   for (auto &[name, parameter] : parameters)
-    annotate::addSlices(parameter.kept, parameter.variable.getTensorType().getShape(), mesh, axes);
+    if (!parameter.isStored)
+      annotate::addSlices(parameter.kept, parameter.variable.getTensorType().getShape(), mesh, axes);
 }
 
 /// Assigns owners within the group to `parameters`, which the same ranks compute with.
@@ -297,7 +349,8 @@ void StorageAnnotator::chooseOwners() {
   std::map<int64_t, SmallVector<Parameter *>> parametersOfStage;
   std::optional<Axis> stages = mesh.find(file.getStageAxis());
   for (auto &[name, parameter] : parameters)
-    parametersOfStage[stages ? parameter.compute.getHolder(*stages).value_or(-1) : -1].push_back(&parameter);
+    if (!parameter.isStored)
+      parametersOfStage[stages ? parameter.compute.getHolder(*stages).value_or(-1) : -1].push_back(&parameter);
   for (auto &[stage, ofStage] : parametersOfStage)
     chooseOwners(ofStage);
 }
@@ -316,7 +369,12 @@ void StorageAnnotator::splitReads(Parameter &parameter, bool keepsParameter) {
   for (net::ReadOp read : llvm::to_vector(reads.lookup(name))) {
     net::ReadOp update;
     for (OpOperand &use : llvm::make_early_inc_range(read.getResult().getUses())) {
-      if (!parameter.gradient || net::getRole(use.getOwner()) != net::Role::Optimize)
+      // Where no roles are known the update is what works element by element.
+      Operation *user = use.getOwner();
+      bool isUpdate = parameter.variable.getKind() == net::VariableKind::Parameter
+                          ? parameter.gradient && net::getRole(user) == net::Role::Optimize
+                          : user->hasTrait<OpTrait::Elementwise>();
+      if (!isUpdate)
         continue;
       if (!update) {
         OpBuilder builder(read);
@@ -336,15 +394,18 @@ void StorageAnnotator::splitReads(Parameter &parameter, bool keepsParameter) {
 void StorageAnnotator::apply(Parameter &parameter) {
   MappingAttr kept = toAttr(parameter.kept, parameter.variable);
   ArrayRef<int64_t> shape = parameter.variable.getTensorType().getShape();
+  // The state of a parameter that is stored already is in place.
   for (net::VariableOp state : parameter.state)
-    state->setAttr(kMappingAttr,
-                   toAttr(annotate::placeLike(parameter.kept, state.getTensorType().getShape(), shape), state));
+    if (!parameter.isStored)
+      state->setAttr(kMappingAttr,
+                     toAttr(annotate::placeLike(parameter.kept, state.getTensorType().getShape(), shape), state));
   if (parameter.gradient)
     kResultsAttr.set(parameter.gradient, ArrayAttr::get(context, kept));
-  bool keepsParameter = !isPersistent(parameter);
-  splitReads(parameter, keepsParameter);
-  if (keepsParameter)
-    kMappingAttr.set(parameter.variable, kept);
+  if (!parameter.isStored && !isPersistent(parameter))
+    parameter.own = parameter.kept;
+  splitReads(parameter, parameter.own != parameter.compute);
+  if (parameter.own != parameter.compute)
+    kMappingAttr.set(parameter.variable, toAttr(parameter.own, parameter.variable));
 }
 
 /// If gradients are reduced in every step, they are accumulated in the storage placement. Otherwise accumulators follow
@@ -425,24 +486,31 @@ void StorageAnnotator::warnOfNothing() const {
 }
 
 LogicalResult StorageAnnotator::run() {
+  for (const std::string &name : file.get().data().axes())
+    if (Axis axis = *mesh.find(name); mesh.getSize(axis) > 1)
+      dataAxes.push_back(axis);
   for (const std::string &name : zero.axes())
     if (Axis axis = *mesh.find(name); mesh.getSize(axis) > 1)
       axes.push_back(axis);
-  if (axes.empty())
+  if (dataAxes.empty())
     return success();
   if (failed(collect()))
     return failure();
-  if (zero.ownership() == Zero::WHOLE) {
+  if (axes.empty()) {
+    // The graph or `place` may store variables.
+  } else if (zero.ownership() == Zero::WHOLE) {
     chooseOwners();
   } else {
     slice();
     warnOfMatrices();
   }
-  warnOfNothing();
+  if (!axes.empty())
+    warnOfNothing();
   for (auto &[name, parameter] : parameters)
     if (parameter.kept != parameter.compute)
       apply(parameter);
-  placeAccumulators();
+  if (!axes.empty() || llvm::any_of(parameters, [](const auto &entry) { return entry.second.isStored; }))
+    placeAccumulators();
   return success();
 }
 

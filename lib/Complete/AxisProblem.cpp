@@ -135,6 +135,9 @@ bool AxisProblem::fits(const Candidate &candidate, OpIndex op) const {
 }
 
 bool AxisProblem::fitsOthers(ValueIndex value, const State &state) const {
+  if (auto closed = graph.closed.find(value);
+      state.isSplit() && closed != graph.closed.end() && closed->second[state.dim] && graph.given[axis][value] != state)
+    return false;
   for (const auto &[other, decided] : done)
     if (!compatible(state, decided.values[value]))
       return false;

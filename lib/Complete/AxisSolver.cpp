@@ -33,6 +33,8 @@ AxisPlan complete::solveAxis(const AxisProblem &problem) {
   notes.offered.resize(problem.graph.values.size());
   AxisSweep sweep(problem, notes);
   sweep.run();
+  if (annotateGroups(problem, sweep, notes))
+    sweep.run();
   for (int round = 0; round < kMaxCarried && annotateCarried(problem, sweep, notes); ++round)
     sweep.run();
   // annotateSliced weighs the cost itself, so its annotations are kept even if they send slightly more bytes.

@@ -247,7 +247,9 @@ void AxisSweep::require(OpIndex op, unsigned operand, const State &target) {
   ValueIndex value = graph.ops[op].operands[operand];
   plan.operands[op][operand] = target;
   const State &kept = plan.values[value];
-  if (kept == target || kept.isReplicated() || target.isPartial() || graph.pinned[value])
+  // A sum that the graph keeps unreduced is reduced where it is read.
+  bool isKeptPartial = kept.isPartial() && notes.given[value] == kept;
+  if (kept == target || kept.isReplicated() || target.isPartial() || graph.pinned[value] || isKeptPartial)
     return;
   if (kept.isPartial() || cheapest(value, target).length > 0)
     settle(value, target);

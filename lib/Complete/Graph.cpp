@@ -65,9 +65,9 @@ LogicalResult Graph::addGiven(ValueIndex value, MappingAttr mapping, const Mesh 
   FailureOr<Placement> placement = Placement::resolve(mapping, mesh, values[value].shape, emitError);
   if (failed(placement))
     return failure();
-  bool isSum =
-      placement->partialKind == ReduceKind::Sum && isa_and_nonnull<net::ReadOp>(values[value].value.getDefiningOp());
-  if (!placement->partialAxes.empty() && !isSum)
+  Operation *maker = values[value].value.getDefiningOp();
+  bool takesSums = isa_and_nonnull<net::ReadOp>(maker) || isa_and_nonnull<given::ConstrainOp>(maker);
+  if (!placement->partialAxes.empty() && !(takesSums && placement->partialKind == ReduceKind::Sum))
     return emitError() << "a given placement is replicated, split or with an owner on every axis but this is "
                        << mapping;
   // Ownership does not propagate through operations: solvers treat the value as if all coordinates held it.
@@ -175,6 +175,24 @@ LogicalResult Graph::addAssigned(GraphOp &entry, const Mesh &mesh, SymbolTableCo
   return success();
 }
 
+/// Notes what a constraint says of `value` beside its placement: axes that do not split it, and
+/// dimensions that no further axis splits. Of axes that its mesh lacks the graph says nothing.
+void Graph::addConstraint(given::ConstrainOp op, ValueIndex value, const Mesh &mesh) {
+  if (std::optional<uint64_t> group = op.getGroup())
+    groups[static_cast<int64_t>(*group)].push_back(value);
+  if (!op.getSharding() || !stated)
+    return;
+  given::ShardingAttr sharding = *op.getSharding();
+  for (Axis axis = 0; axis < mesh.getNumRankAxes(); ++axis) {
+    auto name = StringAttr::get(op.getContext(), mesh.getName(axis));
+    if (stated.find(name) && !given[axis][value] &&
+        (sharding.isClosed() || llvm::is_contained(sharding.getReplicated(), name)))
+      given[axis][value] = State::replicated();
+  }
+  for (unsigned dim = 0; dim < sharding.getRank(); ++dim)
+    closed[value].push_back(!sharding.isOpen(dim));
+}
+
 LogicalResult Graph::addOp(Operation &op, const Mesh &mesh, SymbolTableCollection &symbols) {
   if (op.getNumRegions() != 0)
     return op.emitOpError() << "has regions, which completion does not follow";
@@ -225,6 +243,8 @@ LogicalResult Graph::addOp(Operation &op, const Mesh &mesh, SymbolTableCollectio
     pinned[value] = entry.accumulates || entry.carries || entry.handsOn;
     if (failed(addGiven(value, mapping, mesh, everyAxis, [&] { return op.emitOpError(); })))
       return failure();
+    if (auto constrain = dyn_cast<given::ConstrainOp>(op))
+      addConstraint(constrain, value, mesh);
   }
   if (isa<net::AssignOp>(op) && failed(addAssigned(entry, mesh, symbols)))
     return failure();
@@ -248,6 +268,7 @@ LogicalResult Graph::countIterations(Block &block) {
 
 FailureOr<Graph> Graph::build(func::FuncOp func, const Mesh &mesh) {
   Graph graph;
+  graph.stated = given::kMeshAttr.get(func->getParentOp());
   graph.given.resize(mesh.getNumAxes());
   graph.holders.resize(mesh.getNumAxes());
   for (BlockArgument argument : func.getArguments()) {

@@ -11,9 +11,11 @@
 #define MESHWRIGHT_LIB_COMPLETE_GRAPH_H
 
 #include "dialects/Dist/ShardingRule.h"
+#include "dialects/Given/Given.h"
 #include "dialects/Net/Net.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace meshwright::complete {
 
@@ -105,6 +107,10 @@ public:
   llvm::SmallVector<llvm::SmallVector<std::optional<State>, 0>> given;
   /// The given owner per axis and value, if any.
   llvm::SmallVector<llvm::SmallVector<std::optional<int64_t>, 0>> holders;
+  /// Dimensions that no axis may split beside those given, by value; empty for most.
+  llvm::DenseMap<ValueIndex, llvm::SmallVector<bool>> closed;
+  /// Values that are kept alike, by group.
+  llvm::MapVector<int64_t, llvm::SmallVector<ValueIndex>> groups;
   /// Values from outside: arguments and reads. Their placement is given on every axis, except for accumulators without
   /// a placement, which follow their addend.
   llvm::SmallVector<bool, 0> source;
@@ -125,10 +131,13 @@ private:
                                llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
   mlir::LogicalResult addOp(mlir::Operation &op, const dist::Mesh &mesh, mlir::SymbolTableCollection &symbols);
   mlir::LogicalResult countIterations(mlir::Block &block);
+  void addConstraint(given::ConstrainOp op, ValueIndex value, const dist::Mesh &mesh);
   mlir::LogicalResult addLike(GraphOp &entry, const dist::Mesh &mesh, mlir::SymbolTableCollection &symbols);
   mlir::LogicalResult addAssigned(GraphOp &entry, const dist::Mesh &mesh, mlir::SymbolTableCollection &symbols);
 
   llvm::DenseMap<mlir::Value, ValueIndex> numbers;
+  /// The mesh for which the graph states shardings; null if it states none.
+  given::MeshAttr stated;
 };
 
 /// The decisions on one axis.

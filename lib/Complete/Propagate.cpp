@@ -4,7 +4,8 @@
 //
 // Translates between the IR and the solvers: numbers the program once, decides axis by axis, and writes the decisions
 // as attributes. The axis of slices comes first, since it leaves no choice; then the axes of the batch
-// (`dist.data_axes` of the mesh); then all others in mesh order.
+// (`dist.data_axes` of the mesh); then all others in mesh order. Priorities that the graph states come before all that
+// (`given.sharding`).
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,6 +14,7 @@
 #include "Owners.h"
 #include "SliceSolver.h"
 #include "dialects/Dist/PortAttributes.h"
+#include "dialects/Given/Given.h"
 #include "dialects/Net/Net.h"
 #include "meshwright/Complete/Passes.h"
 #include "meshwright/Support/Programs.h"
@@ -223,6 +225,7 @@ struct PropagatePass : complete::impl::PropagatePassBase<PropagatePass> {
     for (auto func : getOperation().getOps<func::FuncOp>())
       if (!func.isExternal() && failed(propagate(func, mesh, getOrder(meshOp, mesh, *stages), *stages)))
         return signalPassFailure();
+    given::forgetShardings(getOperation());
   }
 
   /// The names of accumulators whose only use is one accumulation.
@@ -248,6 +251,12 @@ struct PropagatePass : complete::impl::PropagatePassBase<PropagatePass> {
       for (Axis axis = 0; axis < mesh.getNumRankAxes(); ++axis)
         if (mesh.getSize(axis) > 1 && isData(axis) == data && !(stages && stages->getAxis() == axis))
           order.push_back({axis, data});
+    if (SmallVector<Attribute> names = given::orderByPriority(getOperation()); !names.empty()) {
+      auto getPosition = [&](const std::pair<Axis, bool> &entry) {
+        return llvm::find(names, StringAttr::get(&getContext(), mesh.getName(entry.first))) - names.begin();
+      };
+      llvm::stable_sort(order, [&](const auto &a, const auto &b) { return getPosition(a) < getPosition(b); });
+    }
     return order;
   }
 

@@ -155,6 +155,23 @@ bool complete::offerGathered(const AxisProblem &problem, const AxisSweep &sweep,
   return any;
 }
 
+bool complete::annotateGroups(const AxisProblem &problem, const AxisSweep &sweep, Annotations &notes) {
+  bool any = false;
+  for (const auto &[group, values] : problem.graph.groups) {
+    const ValueIndex *leader = llvm::find_if(values, [&](ValueIndex value) { return notes.given[value].has_value(); });
+    if (leader == values.end())
+      leader = llvm::find_if(values, [&](ValueIndex value) { return sweep.plan.values[value].isSplit(); });
+    State common = leader == values.end() ? State::replicated() : sweep.plan.values[*leader];
+    for (ValueIndex value : values) {
+      if (notes.given[value] || common.isPartial() || !problem.fitsOthers(value, common))
+        continue;
+      notes.given[value] = common;
+      any = true;
+    }
+  }
+  return any;
+}
+
 double complete::countBytes(const AxisProblem &problem, const AxisPlan &plan) {
   double total = 0;
   for (auto [value, entry] : llvm::enumerate(problem.graph.values)) {

@@ -29,6 +29,9 @@ bool annotateStored(const AxisProblem &problem, const AxisSweep &sweep, Annotati
 /// offers it replicated.
 bool offerGathered(const AxisProblem &problem, const AxisSweep &sweep, Annotations &notes);
 
+/// Annotates the values of a group with the state of the first of them that is given one or is split.
+bool annotateGroups(const AxisProblem &problem, const AxisSweep &sweep, Annotations &notes);
+
 /// The traffic of the plan: one conversion of each value for every placement in which it is read, and one at its
 /// definition if it is reduced there.
 double countBytes(const AxisProblem &problem, const AxisPlan &plan);

@@ -139,6 +139,28 @@ void CarriedState::pairTree(StringRef root, StringRef prefix, ArrayRef<unsigned>
     pair(argument, *findFree(join(prefix, getPath(arguments[argument])), argument));
 }
 
+unsigned CarriedState::pairInOrder(IsElementwise isElementwise) {
+  unsigned most = 0, first = 0;
+  // A step returns its state before or after its loss and metrics, whose types differ from those of the first
+  // arguments.
+  for (unsigned offset = 0; offset < results.size(); ++offset) {
+    unsigned count = 0;
+    while (count < arguments.size() && offset + count < results.size() &&
+           arguments[count].type == results[offset + count].type && isElementwise(count, offset + count))
+      ++count;
+    if (count > most) {
+      most = count;
+      first = offset;
+    }
+    // The rest is shorter.
+    if (results.size() - offset <= most)
+      break;
+  }
+  for (unsigned index = 0; index < most; ++index)
+    pair(index, first + index);
+  return most;
+}
+
 std::string CarriedState::describeObstacle(ArrayRef<unsigned> tree) const {
   // The prefix below which most of the tree is found; the shortest one of several.
   StringRef best;

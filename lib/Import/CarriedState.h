@@ -67,6 +67,10 @@ public:
   /// Other arguments stay unpaired. Returns the trees that match several prefixes.
   llvm::SmallVector<AmbiguousTree, 0> pairDonated(llvm::ArrayRef<Donation> donated, IsElementwise isElementwise);
 
+  /// Pairs the first arguments with consecutive results of the same types that `isElementwise` holds for, as many as
+  /// possible, for a graph that says nothing of its state. Returns their number.
+  unsigned pairInOrder(IsElementwise isElementwise);
+
   /// Explains why the tree of a donated argument has no results: the difference from the closest candidate. Empty if
   /// there is no candidate.
   std::string describeObstacle(llvm::ArrayRef<unsigned> tree) const;

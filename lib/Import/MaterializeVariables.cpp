@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CarriedState.h"
+#include "dialects/Given/Given.h"
 #include "meshwright/Import/Names.h"
 #include "meshwright/Import/Passes.h"
 #include "meshwright/StableHLO/Graph.h"
@@ -52,7 +53,7 @@ struct MaterializeVariables : importer::impl::MaterializeVariablesPassBase<Mater
     if (failed(pairState(graph, state)) || failed(checkGlobs(graph, arguments, state, rules)))
       return signalPassFailure();
     leaveOutForeignAttributes(graph);
-    if (failed(materialize(graph, state, rules)))
+    if (failed(placeResults(graph, state)) || failed(materialize(graph, state, rules)))
       signalPassFailure();
   }
 
@@ -95,8 +96,10 @@ struct MaterializeVariables : importer::impl::MaterializeVariablesPassBase<Mater
         })))
       return failure();
     SmallVector<Donation> donated = getDonations(graph);
-    SmallVector<AmbiguousTree, 0> ambiguous = state.pairDonated(
-        donated, [&](unsigned argument, unsigned result) { return isElementwise(graph, argument, result); });
+    auto follows = [&](unsigned argument, unsigned result) { return isElementwise(graph, argument, result); };
+    if (donated.empty() && carryRules.empty() && parameterNames.empty() && given::kMeshAttr.isOn(getOperation()))
+      return takeState(graph, state.pairInOrder(follows));
+    SmallVector<AmbiguousTree, 0> ambiguous = state.pairDonated(donated, follows);
     for (const AmbiguousTree &tree : ambiguous)
       reportAmbiguous(graph, tree);
     if (!ambiguous.empty())
@@ -108,6 +111,17 @@ struct MaterializeVariables : importer::impl::MaterializeVariablesPassBase<Mater
     for (const auto &[root, tree] : unpaired)
       if (failed(reportUnpaired(graph, tree, state.describeObstacle(tree))))
         return failure();
+    return success();
+  }
+
+  /// Says which arguments of an annotated graph without donation are taken for state.
+  static LogicalResult takeState(func::FuncOp graph, unsigned count) {
+    if (count > 0)
+      emitRemark(graph.getArgument(0).getLoc()) << "nothing is donated; " << count << " arguments, from "
+                                                << getName(graph, 0) << " to " << getName(graph, count - 1)
+                                                << ", are taken for variables, because results follow from them "
+                                                   "element by element; donate them, or name them "
+                                                   "in model.carry or model.parameters, to decide otherwise";
     return success();
   }
 
@@ -186,6 +200,63 @@ struct MaterializeVariables : importer::impl::MaterializeVariablesPassBase<Mater
     if (!obstacle.empty())
       diagnostic.attachNote() << obstacle;
     return failure(parameter != tree.end());
+  }
+
+  /// Turns the shardings of results into constraints on what is returned, but for next values of variables, which are
+  /// kept as the variables are.
+  LogicalResult placeResults(func::FuncOp graph, const CarriedState &state) {
+    llvm::DenseMap<unsigned, unsigned> origins;
+    for (unsigned index = 0; index < graph.getNumArguments(); ++index)
+      if (std::optional<unsigned> result = state.getResult(index))
+        origins[*result] = index;
+    Operation *results = graph.getBody().front().getTerminator();
+    SmallVector<DictionaryAttr, 0> ofArguments, ofResults;
+    graph.getAllArgAttrs(ofArguments);
+    graph.getAllResultAttrs(ofResults);
+    // A function without any attributes gives null.
+    for (DictionaryAttr &attributes : llvm::concat<DictionaryAttr>(ofArguments, ofResults))
+      attributes = attributes ? attributes : DictionaryAttr::get(&getContext(), {});
+    auto with = [&](DictionaryAttr attributes, given::ShardingAttr sharding) {
+      NamedAttrList list(attributes);
+      list.erase(given::kShardingAttr);
+      if (sharding)
+        list.append(given::kShardingAttr, sharding);
+      return list.getDictionary(&getContext());
+    };
+    for (unsigned index = 0; index < graph.getNumResults(); ++index) {
+      auto sharding = ofResults[index].getAs<given::ShardingAttr>(given::kShardingAttr);
+      if (!sharding)
+        continue;
+      ofResults[index] = with(ofResults[index], nullptr);
+      auto origin = origins.find(index);
+      if (origin == origins.end()) {
+        OpBuilder builder(results);
+        Value value = results->getOperand(index);
+        results->setOperand(index, given::ConstrainOp::create(builder, results->getLoc(), value.getType(), value,
+                                                              sharding, IntegerAttr()));
+        continue;
+      }
+      DictionaryAttr &ofArgument = ofArguments[origin->second];
+      auto own = ofArgument.getAs<given::ShardingAttr>(given::kShardingAttr);
+      if (!own)
+        ofArgument = with(ofArgument, sharding);
+      else if (own.getDims() != sharding.getDims() || own.getUnreduced() != sharding.getUnreduced())
+        return reportMoved(graph, origin->second, index, own, sharding);
+    }
+    graph.setAllArgAttrs(ofArguments);
+    graph.setAllResultAttrs(ofResults);
+    return success();
+  }
+
+  static LogicalResult reportMoved(func::FuncOp graph, unsigned argument, unsigned result, given::ShardingAttr own,
+                                   given::ShardingAttr next) {
+    auto diagnostic = emitError(graph.getArgument(argument).getLoc())
+                      << "variable " << getName(graph, argument) << " comes as " << own
+                      << ", but its next value leaves as " << next
+                      << "; a variable is kept in one placement, so give both the same";
+    diagnostic.attachNote(graph.getBody().front().getTerminator()->getLoc())
+        << "result " << result << " is its next value";
+    return diagnostic;
   }
 
   /// Creates the variables and removes their arguments and results from the signature.
@@ -318,6 +389,8 @@ struct MaterializeVariables : importer::impl::MaterializeVariablesPassBase<Mater
     FailureOr<net::VariableOp> variable = makeVariable(graph, port, argument.getLoc(), rules, symbols);
     if (failed(variable))
       return failure();
+    if (auto sharding = given::kShardingAttr.getOfArgument(graph, argument.getArgNumber()))
+      given::kShardingAttr.set(*variable, sharding);
     auto read = net::ReadOp::create(reads, argument.getLoc(), variable->getTensorType(), port.name);
     argument.replaceAllUsesWith(read.getResult());
     return read;
@@ -349,24 +422,21 @@ struct MaterializeVariables : importer::impl::MaterializeVariablesPassBase<Mater
 
   /// Drops attributes that exporters attach for other compilers.
   void leaveOutForeignAttributes(func::FuncOp graph) {
-    bool hasSharding = false;
-    auto keepName = [&](DictionaryAttr attributes) {
-      hasSharding |= attributes && (attributes.contains("sdy.sharding") || attributes.contains("mhlo.sharding"));
+    auto keepOwn = [&](DictionaryAttr attributes) {
       NamedAttrList kept;
-      if (Attribute name = attributes ? attributes.get(net::kNameAttr) : Attribute())
-        kept.append(net::kNameAttr, name);
+      for (StringRef name : {StringRef(net::kNameAttr), StringRef(given::kShardingAttr)})
+        if (Attribute value = attributes ? attributes.get(name) : Attribute())
+          kept.append(name, value);
       return kept.getDictionary(&getContext());
     };
     // All at once: each change of a function's attributes takes time in the number of its arguments.
     SmallVector<DictionaryAttr, 0> arguments, results;
     for (unsigned index = 0; index < graph.getNumArguments(); ++index)
-      arguments.push_back(keepName(graph.getArgAttrDict(index)));
+      arguments.push_back(keepOwn(graph.getArgAttrDict(index)));
     for (unsigned index = 0; index < graph.getNumResults(); ++index)
-      results.push_back(keepName(graph.getResultAttrDict(index)));
+      results.push_back(keepOwn(graph.getResultAttrDict(index)));
     graph.setAllArgAttrs(arguments);
     graph.setAllResultAttrs(results);
-    if (hasSharding)
-      graph.emitWarning() << "the graph's own sharding is ignored; state it in the strategy";
     for (NamedAttribute attribute : llvm::to_vector(getOperation()->getDiscardableAttrs()))
       if (attribute.getName().getValue().starts_with("mhlo."))
         getOperation()->removeDiscardableAttr(attribute.getName());

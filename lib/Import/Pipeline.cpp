@@ -30,7 +30,9 @@ static std::string printRule(const InitRule &rule) {
 }
 
 void importer::buildImportPipeline(OpPassManager &passes, const Options &options) {
-  // Names first: they are stored in locations, which later passes may fuse or drop.
+  // Before functions are inlined, whose arguments may have shardings.
+  passes.addPass(createReadShardingsPass({.ignore = options.ignoreShardings}));
+  // Names early: they are stored in locations, which later passes may fuse or drop.
   passes.addPass(createAnnotateNamesPass());
   // Before conversion, so that each call of a function is converted with its own constants.
   passes.addPass(createInlineCallsPass());

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Dist/Interfaces.h"
+#include "dialects/Given/Given.h"
 #include "meshwright/Import/Passes.h"
 #include "meshwright/StableHLO/Graph.h"
 #include "meshwright/Support/Programs.h"
@@ -41,7 +42,8 @@ struct VerifyImport : importer::impl::VerifyImportPassBase<VerifyImport> {
     if (!graph || failed(verifySignature(graph)))
       return signalPassFailure();
     WalkResult result = getOperation().walk([](Operation *op) { return WalkResult(verifyOperation(op)); });
-    if (result.wasInterrupted() || failed(verifyPrograms(getOperation())))
+    if (result.wasInterrupted() || failed(given::verifyShardings(getOperation())) ||
+        failed(verifyPrograms(getOperation())))
       return signalPassFailure();
     markAllAnalysesPreserved();
   }

@@ -17,6 +17,8 @@
 #include "StrategyChecks.h"
 #include "StrategyOptions.h"
 #include "dialects/Dist/Dist.h"
+#include "dialects/Given/Given.h"
+#include "dialects/Net/Net.h"
 #include "meshwright/Annotate/Passes.h"
 #include "meshwright/Codegen/Targets.h"
 #include "meshwright/Export/Export.h"
@@ -66,7 +68,8 @@ static LogicalResult importStep(Compilation &c) {
   if (failed(runPasses(c.programs.step, build)))
     return failure();
   remarkOnNames(*c.programs.step);
-  if (failed(checkGlobs(*c.programs.step, c.strategy)) || failed(markInputs(*c.programs.step, c.strategy)))
+  if (failed(checkGlobs(*c.programs.step, c.strategy)) || failed(markInputs(*c.programs.step, c.strategy)) ||
+      failed(annotate::adoptShardings(*c.programs.step, c.strategy)))
     return failure();
   warnOfUnusedFields(&c.context, c.strategy);
   warnOfUnusedRules(*c.programs.step, c.strategy);
@@ -129,8 +132,10 @@ static LogicalResult trainStep(Compilation &c) {
 }
 
 static LogicalResult annotateEvaluation(Compilation &c) {
-  if (c.programs.serial)
+  if (c.programs.serial) {
     c.programs.evaluationSerial = c.programs.evaluation->clone();
+    given::dropShardings(*c.programs.evaluationSerial);
+  }
   describeMetrics(*c.programs.evaluation, c.evaluationMetrics);
   return success(succeeded(annotate::annotate(*c.programs.evaluation, c.evaluationStrategy)) &&
                  succeeded(keepAsTrained(*c.programs.evaluation, *c.programs.step, c.evaluationStrategy)));
@@ -139,8 +144,10 @@ static LogicalResult annotateEvaluation(Compilation &c) {
 static LogicalResult annotatePrograms(Compilation &c) {
   if (c.programs.evaluation && failed(shareVariables(*c.programs.evaluation, *c.programs.step)))
     return failure();
-  if (!c.options.emit.empty() && c.options.serial)
+  if (!c.options.emit.empty() && c.options.serial) {
     c.programs.serial = c.programs.step->clone();
+    given::dropShardings(*c.programs.serial);
+  }
   addSerial(c.plan, *c.programs.step);
   describeMetrics(*c.programs.step, c.emitOptions.metrics);
   c.emitOptions.metrics.modelFlopsPerStep = c.plan.serialFlops;
@@ -264,6 +271,10 @@ LogicalResult meshwright::verifyInput(Compilation &c, Stage from) {
 }
 
 LogicalResult meshwright::runStage(Compilation &c, Stage stage) {
+  // A program that was imported before has its shardings still.
+  if (stage == c.options.from && stage != Stage::Import &&
+      failed(annotate::adoptShardings(*c.programs.step, c.strategy)))
+    return failure();
   switch (stage) {
   case Stage::Import:
     return importStep(c);

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Dist/Dist.h"
+#include "dialects/Given/Given.h"
 #include "dialects/Net/Net.h"
 #include "meshwright/Annotate/Passes.h"
 #include "meshwright/Codegen/Targets.h"
@@ -16,6 +17,7 @@
 #include "meshwright/Partition/Passes.h"
 #include "meshwright/Pipeline/Passes.h"
 #include "meshwright/Pipeline/Pipeline.h"
+#include "meshwright/Rules/GivenRules.h"
 #include "meshwright/Rules/Rules.h"
 #include "meshwright/Schedule/Passes.h"
 #include "meshwright/Train/Passes.h"
@@ -24,7 +26,7 @@
 using namespace meshwright;
 
 void meshwright::registerAllDialects(mlir::DialectRegistry &registry) {
-  registry.insert<mlir::func::FuncDialect, dist::DistDialect, net::NetDialect>();
+  registry.insert<mlir::func::FuncDialect, dist::DistDialect, given::GivenDialect, net::NetDialect>();
   importer::registerSourceDialects(registry);
   emit::registerKernelDialects(registry);
   registerNetCosts(registry);
@@ -35,6 +37,7 @@ void meshwright::registerAllDialects(mlir::DialectRegistry &registry) {
   registerNetKernels(registry);
   registerNetSharding(registry);
   exporter::registerForms(registry);
+  registerGivenRules(registry);
 }
 
 void meshwright::registerAllPasses() {

@@ -66,7 +66,7 @@ static net::AssignOp findUpdate(ModuleOp module) {
 }
 
 LogicalResult meshwright::checkUntrained(ModuleOp module, const StrategyFile &file) {
-  if (!file.get().has_zero())
+  if (file.get().zero().axes().empty())
     return success();
   Location loc = file.getLoc(module.getContext(), "zero");
   if (net::AssignOp update = findUpdate(module)) {

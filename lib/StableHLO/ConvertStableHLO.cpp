@@ -116,7 +116,6 @@ namespace {
 
 struct ConvertStableHLO : importer::impl::ConvertStableHLOPassBase<ConvertStableHLO> {
   void runOnOperation() override {
-    eraseMeshes();
     for (auto func : getOperation().getOps<func::FuncOp>())
       for (Block &block : func.getBody()) {
         for (Operation &op : llvm::make_early_inc_range(block)) {
@@ -127,17 +126,6 @@ struct ConvertStableHLO : importer::impl::ConvertStableHLOPassBase<ConvertStable
           ++numConverted;
         }
         eraseUnused(block);
-      }
-  }
-
-  /// Shardings in the graph are hints for another compiler; here the strategy decides.
-  void eraseMeshes() {
-    for (Operation &op : llvm::make_early_inc_range(getOperation().getOps()))
-      if (op.getName().getStringRef() == "sdy.mesh") {
-        // JAX attaches random keys to a mesh without axes, which carries no information.
-        if (auto axes = op.getAttrOfType<IntegerAttr>("axes"); !axes || axes.getInt() != 0)
-          op.emitWarning() << "the graph's own sharding is ignored; state it in the strategy";
-        op.erase();
       }
   }
 };

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Layout operations map one to one to net. Constants are taken as they are, including those whose values are stored at
-// the end of the text; annotations of sharding are dropped if they are empty and rejected otherwise.
+// the end of the text.
 //
 //===----------------------------------------------------------------------===//
 
@@ -97,21 +97,6 @@ static Converted convertReshape(Conversion &conversion) {
   return SmallVector<Value>{conversion.reshape(conversion.getOp()->getOperand(0), conversion.getType().getShape())};
 }
 
-/// Drops a constraint that names no axis; JAX writes such constraints for random keys. Dropping any other would lose
-/// information, so it is an error.
-static Converted convertConstraint(Conversion &conversion) {
-  if (failed(conversion.expect(1)))
-    return failure();
-  if (conversion.getOperandType(0) != conversion.getType())
-    return conversion.error() << "turns " << conversion.getOperandType(0) << " into " << conversion.getType();
-  FailureOr<StringRef> sharding = conversion.getWord("sharding");
-  if (failed(sharding))
-    return failure();
-  if (sharding->contains('"'))
-    return conversion.error() << "splits over axes of the graph's own mesh; say it in the strategy";
-  return SmallVector<Value>{conversion.getOp()->getOperand(0)};
-}
-
 static Converted convertTranspose(Conversion &conversion) {
   if (failed(conversion.expect(1)))
     return failure();
@@ -159,7 +144,6 @@ void importer::addLayout(ConverterMap &converters) {
   converters["stablehlo.constant"] = convertConstant;
   converters["stablehlo.iota"] = convertIota;
   converters["stablehlo.broadcast_in_dim"] = convertBroadcast;
-  converters["sdy.sharding_constraint"] = convertConstraint;
   converters["stablehlo.reshape"] = convertReshape;
   converters["stablehlo.transpose"] = convertTranspose;
   converters["stablehlo.slice"] = convertSlice;

@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ShardingForms.h"
 #include "dialects/Dist/Manual.h"
 #include "meshwright/StableHLO/Graph.h"
 #include "meshwright/StableHLO/Passes.h"
@@ -96,9 +97,10 @@ LogicalResult Flattener::readGiven(StringRef text) {
 /// Checks a mesh of the graph against the one that is known, which it becomes if there is none. A mesh with none of its
 /// axes is another way to count the same ranks.
 LogicalResult Flattener::checkMesh(Operation *declared) {
-  auto names = declared->getAttrOfType<ArrayAttr>("names");
-  auto sizes = declared->getAttrOfType<DenseI64ArrayAttr>("sizes");
-  auto ids = declared->getAttrOfType<DenseI64ArrayAttr>("device_ids");
+  auto entries = declared->getAttrOfType<DictionaryAttr>("mesh");
+  auto names = entries ? entries.getAs<ArrayAttr>(kAxesEntry) : ArrayAttr();
+  auto sizes = entries ? entries.getAs<DenseI64ArrayAttr>(kSizesEntry) : DenseI64ArrayAttr();
+  auto ids = entries ? entries.getAs<DenseI64ArrayAttr>(kDevicesEntry) : DenseI64ArrayAttr();
   if (!names || !sizes || sizes.empty())
     return success();
   bool areNames = llvm::all_of(names, llvm::IsaPred<StringAttr>) && names.size() == static_cast<size_t>(sizes.size());
@@ -151,24 +153,25 @@ MappingAttr Flattener::makeMapping(ArrayRef<SmallVector<StringAttr>> dims) {
   return MappingAttr::get(context, digits, ReduceKind::Sum, ArrayAttr::get(context, {}), DictionaryAttr::get(context));
 }
 
-/// The mapping by a sharding of the short form (ManualForm.cpp), without axes that are not `manual`: over these the
+/// The mapping by a sharding (ShardingForms.h), without axes that are not `manual`: over these the
 /// computation sees whole values.
 FailureOr<MappingAttr> Flattener::getMapping(Operation *op, Attribute sharding, const llvm::StringSet<> &manual) {
   auto parts = dyn_cast<DictionaryAttr>(sharding);
-  auto list = parts ? parts.getAs<ArrayAttr>("dims") : ArrayAttr();
+  auto list = parts ? parts.getAs<ArrayAttr>(kDimsEntry) : ArrayAttr();
   if (!list)
     return op->emitError() << "sdy.manual_computation has " << sharding << " as a sharding";
   SmallVector<SmallVector<StringAttr>> dims;
   llvm::StringSet<> seen;
-  for (ArrayAttr axes : list.getAsRange<ArrayAttr>()) {
+  for (auto dim : list.getAsRange<DictionaryAttr>()) {
     dims.emplace_back();
-    for (StringAttr axis : axes.getAsRange<StringAttr>()) {
-      if (!manual.contains(axis.getValue()))
+    for (Attribute axis : dim.getAs<ArrayAttr>(kAxesEntry)) {
+      auto name = dyn_cast<StringAttr>(axis);
+      if (name && !manual.contains(name.getValue()))
         continue;
-      if (!mesh->find(axis.getValue()) || !seen.insert(axis.getValue()).second)
+      if (!name || !mesh->find(name.getValue()) || !seen.insert(name.getValue()).second)
         return op->emitError() << "sdy.manual_computation splits a value over " << axis
                                << ", which is no axis of the mesh " << printMesh(*mesh) << " or stands twice";
-      dims.back().push_back(axis);
+      dims.back().push_back(name);
     }
   }
   return makeMapping(dims);
@@ -229,8 +232,9 @@ LogicalResult Flattener::flatten(Operation *op) {
   if (!mesh)
     return op->emitError() << "sdy.manual_computation names a mesh that the graph does not declare";
   llvm::StringSet<> manual;
-  for (StringAttr axis : axes.getAsRange<StringAttr>())
-    manual.insert(axis.getValue());
+  for (Attribute axis : axes)
+    if (auto name = dyn_cast<StringAttr>(axis))
+      manual.insert(name.getValue());
   Block &body = op->getRegion(0).front();
   Operation *end = body.empty() ? nullptr : &body.back();
   if (!end || !isNamed(end, "sdy.return") || end->getNumOperands() != op->getNumResults())

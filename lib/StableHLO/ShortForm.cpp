@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Known.h"
+#include "ShardingForms.h"
 #include "ShortForms.h"
 #include "SourceDialects.h"
 #include "mlir/IR/Builders.h"
@@ -326,61 +327,6 @@ static ParseResult parseWhile(OpAsmParser &parser, OperationState &state) {
                  parser.parseKeyword("do") || parser.parseRegion(*state.addRegion(), arguments));
 }
 
-/// Parses `sdy.mesh @mesh = <["dp"=2, "tp"=2]>` and keeps the number of axes, their names and their sizes, and whether
-/// ranks are in an order of their own, as in `<["dp"=2], device_ids=[1, 0]>`.
-static ParseResult parseSdyMesh(OpAsmParser &parser, OperationState &state) {
-  StringAttr name;
-  SmallVector<Attribute> names;
-  SmallVector<int64_t> sizes, ids;
-  Builder &builder = parser.getBuilder();
-  auto parseAxis = [&] {
-    std::string axis;
-    if (parser.parseString(&axis))
-      return failure();
-    names.push_back(builder.getStringAttr(axis));
-    return failure(parser.parseEqual() || parser.parseInteger(sizes.emplace_back()));
-  };
-  if (parser.parseSymbolName(name, "sym_name", state.attributes) || parser.parseOptionalAttrDict(state.attributes) ||
-      parser.parseEqual() || parser.parseLess() ||
-      parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseAxis))
-    return failure();
-  if (succeeded(parser.parseOptionalComma())) {
-    if (parser.parseKeyword("device_ids") || parser.parseEqual() ||
-        parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
-                                       [&] { return parser.parseInteger(ids.emplace_back()); }))
-      return failure();
-    state.addAttribute("device_ids", builder.getDenseI64ArrayAttr(ids));
-  }
-  if (parser.parseGreater() || parser.parseOptionalAttrDict(state.attributes))
-    return failure();
-  state.addAttribute("axes", builder.getI64IntegerAttr(static_cast<int64_t>(names.size())));
-  state.addAttribute("names", builder.getArrayAttr(names));
-  state.addAttribute("sizes", builder.getDenseI64ArrayAttr(sizes));
-  return success();
-}
-
-/// Parses `sdy.sharding_constraint %a <@mesh, [{"dp", ?}, {}]> : type` and keeps the quoted names of axes.
-static ParseResult parseSdyConstraint(OpAsmParser &parser, OperationState &state) {
-  OpAsmParser::UnresolvedOperand operand;
-  StringAttr mesh;
-  std::string axes;
-  auto parseAxis = [&]() -> ParseResult {
-    std::string axis;
-    if (succeeded(parser.parseOptionalQuestion()))
-      return success();
-    if (parser.parseString(&axis))
-      return failure();
-    axes += '"' + axis + '"';
-    return success();
-  };
-  auto parseDim = [&] { return parser.parseCommaSeparatedList(AsmParser::Delimiter::Braces, parseAxis); };
-  if (parser.parseOperand(operand) || parser.parseLess() || parser.parseSymbolName(mesh) || parser.parseComma() ||
-      parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseDim) || parser.parseGreater())
-    return failure();
-  state.addAttribute("sharding", parser.getBuilder().getStringAttr(axes));
-  return parseTypes(parser, state, operand);
-}
-
 /// `return %a, %b : types`
 static ParseResult parseReturn(OpAsmParser &parser, OperationState &state) {
   Operands operands;
@@ -420,8 +366,11 @@ static ParseFn getOwnForm(StringRef name) {
                                                  {"stablehlo.while", parseWhile},
                                                  {"sdy.manual_computation", parseManualComputation},
                                                  {"sdy.mesh", parseSdyMesh},
+                                                 {"sdy.propagation_barrier", parseSdyBarrier},
+                                                 {"sdy.reshard", parseSdyConstraint},
                                                  {"sdy.return", parseReturn},
-                                                 {"sdy.sharding_constraint", parseSdyConstraint}};
+                                                 {"sdy.sharding_constraint", parseSdyConstraint},
+                                                 {"sdy.sharding_group", parseSdyGroup}};
   return forms.lookup(name);
 }
 

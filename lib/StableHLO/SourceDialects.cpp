@@ -6,6 +6,7 @@
 
 #include "SourceDialects.h"
 #include "Known.h"
+#include "ShardingForms.h"
 #include "dialects/Net/Net.h"
 #include "meshwright/StableHLO/Text.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -61,6 +62,17 @@ Attribute SourceDialect::parseAttribute(DialectAsmParser &parser, Type) const {
         parser.parseGreater())
       return {};
     return entries.getDictionary(getContext());
+  }
+  if (getNamespace() == SdyDialect::getDialectNamespace()) {
+    Attribute parsed;
+    auto parse = mnemonic == "sharding" ? parseSharding : mnemonic == "mesh" ? parseMesh : nullptr;
+    if (parse)
+      return parser.parseKeyword(mnemonic) || parse(parser, parsed) ? Attribute() : parsed;
+    if (mnemonic == "sharding_per_value")
+      return parser.parseKeyword(mnemonic) || parser.parseLess() || parseShardings(parser, parsed) ||
+                     parser.parseGreater()
+                 ? Attribute()
+                 : parsed;
   }
   if (mnemonic == "precision" || mnemonic == "comparison_direction" || mnemonic == "comparison_type" ||
       mnemonic == "rng_algorithm" || mnemonic == "transpose") {

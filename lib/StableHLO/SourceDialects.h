@@ -25,8 +25,8 @@ mlir::ParseResult parseConvolutionNumbers(mlir::AsmParser &parser, mlir::NamedAt
 /// A dialect of exported text, which is parsed and then converted. Its operations are not registered: they have
 /// attributes, operands and regions but no verifier, so every converter checks what it uses. Attributes become builtin
 /// ones: `#stablehlo.gather<a = [0], b = 1>` and `#stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>` become a dictionary
-/// of `array<i64>` and i64, `#stablehlo<precision DEFAULT>` the string "DEFAULT", and any other attribute the string of
-/// its text.
+/// of `array<i64>` and i64, `#stablehlo<precision DEFAULT>` the string "DEFAULT", Shardy's meshes and shardings the
+/// dictionaries of ShardingForms.h, and any other attribute the string of its text.
 class SourceDialect : public mlir::Dialect {
 public:
   mlir::Attribute parseAttribute(mlir::DialectAsmParser &parser, mlir::Type type) const override;

@@ -40,6 +40,9 @@ private:
       return error(".stage") << "zero.stage is " << zero.stage() << "; stages are 1, 2 and 3";
     if (file.get().data().axes().empty())
       return error("") << "zero shards over some of data.axes, but there are none";
+    // The fields about fetches then hold for what the graph stores.
+    if (zero.axes().empty() && file.isStoredByGraph())
+      return success();
     if (zero.axes().empty())
       return error("") << "zero has no axes; it takes some of data.axes";
     return success();

@@ -174,12 +174,20 @@ LogicalResult StrategyFile::checkAxes(MLIRContext *context) const {
   return success();
 }
 
-LogicalResult StrategyFile::check(int64_t ranks, MLIRContext *context) {
+LogicalResult StrategyFile::checkMesh(MLIRContext *context) {
   return success(succeeded(resolveSizes(ranks, context)) && succeeded(checkTopology(context)) &&
                  succeeded(checkAxes(context)) && succeeded(checkTrain(context)) && succeeded(checkZero(context)) &&
                  succeeded(checkReduce(context)) && succeeded(checkAccumulation(context)) &&
                  succeeded(checkOffload(context)) && succeeded(checkPipeline(context)) &&
                  succeeded(checkReproducible(context)));
+}
+
+LogicalResult StrategyFile::check(int64_t givenRanks, MLIRContext *context) {
+  ranks = givenRanks;
+  ownDataAxes.assign(strategy.data().axes().begin(), strategy.data().axes().end());
+  if (strategy.mesh().axes().empty())
+    return success(succeeded(checkTrain(context)) && succeeded(checkOffload(context)));
+  return checkMesh(context);
 }
 
 /// The axis names in `topology.order`.

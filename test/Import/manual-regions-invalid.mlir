@@ -92,7 +92,7 @@ func.func @text(%arg0: tensor<4xf32>) {
 // -----
 
 func.func @no_axes(%arg0: tensor<4xf32>) {
-  // expected-error @below {{sharding "{devices=[2,2]0,3,1,2 last_tile_dim_replicate}" does not split dimension 0 along axes of the mesh dp=2,tp=2}}
+  // expected-error @below {{sharding "{devices=[2,2]0,3,1,2 last_tile_dim_replicate}" is no grid of the 4 ranks of the mesh dp=2,tp=2 for a value of 1 dimensions}}
   %0 = stablehlo.custom_call @SPMDShardToFullShape(%arg0) {mhlo.sharding = "{devices=[2,2]0,3,1,2 last_tile_dim_replicate}"} : (tensor<4xf32>) -> tensor<8xf32>
   return
 }

@@ -26,3 +26,13 @@ func.func @constraint(%arg0: tensor<4xf32>) {
   %0 = "sdy.sharding_constraint"(%arg0) <{sharding = #sdy.sharding<@mesh, [{}]>}> : (tensor<4xf32>) -> tensor<8xf32>
   return
 }
+
+// -----
+
+sdy.mesh @mesh = <["dp"=4]>
+func.func @within_an_axis(%arg0: tensor<4xf32>) -> tensor<2xf32> {
+  %0 = stablehlo.custom_call @Sharding(%arg0) {mhlo.sharding = "{devices=[2,2]<=[4] last_tile_dim_replicate}"} : (tensor<4xf32>) -> tensor<4xf32>
+  // expected-error @below {{sharding "{devices=[2,2]<=[4] last_tile_dim_replicate}" does not split dimension 0 along axes of the mesh dp=4}}
+  %1 = stablehlo.custom_call @SPMDFullToShardShape(%0) {mhlo.sharding = "{manual}"} : (tensor<4xf32>) -> tensor<2xf32>
+  return %1 : tensor<2xf32>
+}

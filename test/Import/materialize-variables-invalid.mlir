@@ -84,7 +84,12 @@ func.func public @main(
 
 // -----
 
-// expected-warning @below {{the graph's own sharding is ignored; state it in the strategy}}
-func.func public @main(%arg0: tensor<4xf32> {net.name = "p.w", sdy.sharding = #sdy.sharding<@mesh, [{"dp"}]>}) {
-  return
+// Tests that a variable that would leave in another placement than it came in is refused.
+
+// expected-error @below {{variable p.w comes as #given.sharding<[{"dp"}]>, but its next value leaves as #given.sharding<[{}]>; a variable is kept in one placement, so give both the same}}
+func.func public @main(%arg0: tensor<4xf32> {net.name = "p.w", given.sharding = #given.sharding<[{"dp"}]>, tf.aliasing_output = 0 : i32})
+    -> (tensor<4xf32> {net.name = "0.w", given.sharding = #given.sharding<[{}]>}) {
+  %0 = net.negate %arg0 : tensor<4xf32>
+  // expected-note @below {{result 0 is its next value}}
+  return %0 : tensor<4xf32>
 }

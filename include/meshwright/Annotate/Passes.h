@@ -32,6 +32,11 @@ struct StageBound {
   bool isImpossible = false;
 };
 
+/// Gives a checked `strategy` the mesh and the data axes of the shardings in the imported `module`, if it has any, and
+/// checks all that the strategy says of axes. Marks the only dimension of an input that the graph splits as its batch,
+/// unless the strategy says which it is.
+mlir::LogicalResult adoptShardings(mlir::ModuleOp module, strategy::StrategyFile &strategy);
+
 /// Adds the mesh and the placements of a checked `strategy` to `module`. Pipeline stages that are balanced by cost stay
 /// within `bound`, unless it is null. Errors are located at the strategy's lines.
 mlir::LogicalResult annotate(mlir::ModuleOp module, const strategy::StrategyFile &strategy,

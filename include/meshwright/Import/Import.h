@@ -47,6 +47,8 @@ struct Options {
   /// Next values of arguments, in addition to those that follow from donated arguments. The first matching rule
   /// applies.
   std::vector<CarryRule> carries;
+  /// Leaves out the shardings that the graph states.
+  bool ignoreShardings = false;
 };
 
 /// The name of the imported function, unless a variable has that name.

@@ -9,6 +9,37 @@
 
 include "mlir/Pass/PassBase.td"
 
+def ReadShardingsPass : Pass<"dist-import-read-shardings", "::mlir::ModuleOp"> {
+  let summary = "Read what the exporter says of placements";
+  let description = [{
+    Takes the meshes and shardings of Shardy (`sdy.mesh`, `sdy.sharding` on arguments, results and operations,
+    `sdy.sharding_constraint`, `sdy.sharding_group`), and XLA's older ones (`mhlo.sharding`, `custom_call @Sharding`),
+    whose devices are one axis. The mesh becomes `given.mesh` of the module; an axis of which parts are named is divided
+    into the factors that occur. The sharding of an argument or result becomes `given.sharding`, any other a
+    `given.constrain`. An argument that all users constrain alike takes their sharding. Unknown axes, axes that are named
+    twice, overlapping parts, lists out of order and wrong ranks are errors.
+
+    ```mlir
+    sdy.mesh @mesh = <["x"=8]>
+    func.func @main(%arg0: tensor<4x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}p1]>}) -> tensor<4x8xf32> {
+      %0 = sdy.sharding_constraint %arg0 <@mesh, [{"x":(2)4}, {?}p1]> : tensor<4x8xf32>
+      return %0 : tensor<4x8xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    module attributes {given.mesh = #given.mesh<["x:(1)2" = 2, "x:(2)4" = 4]>} {
+      func.func @main(%arg0: tensor<4x8xf32> {given.sharding = #given.sharding<[{}, {"x:(1)2", "x:(2)4"}p1]>}) -> tensor<4x8xf32> {
+        %0 = given.constrain %arg0 to <[{"x:(2)4"}, {?}p1]> : tensor<4x8xf32>
+        return %0 : tensor<4x8xf32>
+      }
+    }
+    ```
+  }];
+  let options = [Option<"ignore", "ignore", "bool", "false", "Remove all shardings unread">];
+  let dependentDialects = ["::meshwright::net::NetDialect", "::meshwright::given::GivenDialect"];
+}
+
 def LoopsPass : Pass<"dist-import-loops", "::mlir::ModuleOp"> {
   let summary = "Convert every counted loop to a net loop or to straight code";
   let description = [{

@@ -14,10 +14,22 @@
 #include "mlir/IR/Location.h"
 #include "mlir/Support/LogicalResult.h"
 #include <memory>
+#include <vector>
 
 namespace meshwright::strategy {
 
 class ResolvedText;
+
+/// The part of a graph's own shardings that a strategy has to know.
+struct GraphShardings {
+  /// The axes of its mesh, in order. The factors of a divided axis "x" are called "x:(1)2", "x:(2)4".
+  llvm::SmallVector<std::pair<std::string, int64_t>> axes;
+  /// Those that split inputs, which makes them axes of the batch.
+  llvm::SmallVector<std::string> dataAxes;
+  /// True if a parameter is split over one of these.
+  bool storesParameters = false;
+  mlir::Location loc;
+};
 
 /// A strategy with the places of its fields in the text, so that errors about a field are located at its line.
 class StrategyFile {
@@ -32,8 +44,13 @@ public:
   static mlir::FailureOr<StrategyFile> read(llvm::StringRef strategy, mlir::MLIRContext *context);
 
   /// Checks everything that needs no graph (axes, sizes, numbers) and resolves an axis of size 0 from `ranks`, which is
-  /// 0 if the user did not give it.
+  /// 0 if the user did not give it. A strategy without a mesh may take that of the graph, so what it says of axes is
+  /// checked by `adopt`.
   mlir::LogicalResult check(int64_t ranks, mlir::MLIRContext *context);
+
+  /// Takes the mesh and the data axes of a graph that has shardings of its own, and checks all that is said of axes.
+  /// With null the graph has none. To be called once on a checked strategy.
+  mlir::LogicalResult adopt(const GraphShardings *graph, mlir::MLIRContext *context);
 
   const Strategy &get() const { return strategy; }
 
@@ -44,6 +61,11 @@ public:
   bool matchesAll() const { return !isForEvaluation; }
   /// The mesh of a checked strategy, in the order of its topology; without axes, one rank.
   dist::Mesh getMesh() const;
+
+  /// The axes over which the strategy itself splits the batch; `get().data().axes()` also has those of the graph.
+  llvm::ArrayRef<std::string> getOwnDataAxes() const { return ownDataAxes; }
+  /// True if the graph keeps a parameter split over an axis of its batch.
+  bool isStoredByGraph() const { return storedByGraph; }
 
   /// The number of slices of the batch of a rank and step; the number of micro-batches of a pipeline.
   int64_t getSlices() const;
@@ -62,6 +84,10 @@ public:
 
 private:
   mlir::LogicalResult resolveSizes(int64_t ranks, mlir::MLIRContext *context);
+  mlir::LogicalResult checkMesh(mlir::MLIRContext *context);
+  mlir::LogicalResult adoptMesh(const GraphShardings &graph, mlir::MLIRContext *context);
+  mlir::LogicalResult divideAxis(const std::string &axis, llvm::ArrayRef<std::string> factors,
+                                 mlir::MLIRContext *context);
   mlir::LogicalResult checkTopology(mlir::MLIRContext *context) const;
   mlir::LogicalResult checkAxes(mlir::MLIRContext *context) const;
   mlir::LogicalResult checkTrain(mlir::MLIRContext *context) const;
@@ -79,6 +105,10 @@ private:
   static constexpr int64_t kMostTimes = 65536;
 
   Strategy strategy;
+  /// As given to `check`.
+  int64_t ranks = 0;
+  std::vector<std::string> ownDataAxes;
+  bool storedByGraph = false;
   bool isForEvaluation = false;
   std::string name = "<no strategy>";
   std::shared_ptr<google::protobuf::TextFormat::ParseInfoTree> places;

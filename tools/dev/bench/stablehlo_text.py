@@ -26,16 +26,17 @@ class Graph:
     """One function under construction."""
 
     def __init__(self):
-        self.lines, self.arguments, self.tape = [], [], []
+        self.lines, self.arguments, self.attributes, self.tape = [], [], [], []
         self.operations = 0
         self.scope = ""
 
     # Text
 
-    def argument(self, name, shape, dtype="f32"):
-        """An argument; `name` is a path such as `p['h']['0']['kernel']`."""
+    def argument(self, name, shape, dtype="f32", attributes=""):
+        """An argument; `name` is a path such as `p['h']['0']['kernel']`, `attributes` a dictionary in MLIR's text."""
         value = Value(f"%arg{len(self.arguments)}", shape, dtype)
         self.arguments.append((value, name))
+        self.attributes.append(attributes)
         return value
 
     def op(self, mnemonic, operands, shape, dtype, properties="", region=""):
@@ -48,14 +49,17 @@ class Graph:
                           f'loc("jit(step)/{self.scope}/{mnemonic}")')
         return value
 
-    def text(self, results):
+    def text(self, results, mesh="", result_attributes=()):
+        """The module; `mesh` is an operation before the function, `result_attributes` has a dictionary per result."""
         arguments = ", ".join(f'{value.name}: {value.type} loc("{name}")' for value, name in self.arguments)
         inputs = ", ".join(value.type for value, _ in self.arguments)
         outputs = ", ".join(value.type for value in results)
         returned = ", ".join(value.name for value in results)
+        lists = [("arg_attrs", self.attributes), ("res_attrs", result_attributes)]
+        ports = "".join(f", {name} = [{', '.join(entry or '{}' for entry in entries)}]" for name, entries in lists if any(entries))
         return "\n".join([
-            '"builtin.module"() <{sym_name = "jit_step"}> ({',
-            f'  "func.func"() <{{function_type = ({inputs}) -> ({outputs}), sym_name = "main", sym_visibility = "public"}}> ({{',
+            '"builtin.module"() <{sym_name = "jit_step"}> ({', *([mesh] if mesh else []),
+            f'  "func.func"() <{{function_type = ({inputs}) -> ({outputs}), sym_name = "main", sym_visibility = "public"{ports}}}> ({{',
             f"  ^bb0({arguments}):", *self.lines, f'    "func.return"({returned}) : ({outputs}) -> ()', "  }) : () -> ()",
             "}) : () -> ()", ""])
 

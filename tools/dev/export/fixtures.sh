@@ -71,3 +71,5 @@ if [ -n "${TENSORFLOW:-}" ]; then "$TENSORFLOW" "$here/tensorflow_network.py" "$
 # Both read batches that were written above.
 "$python" "$here/steps.py" "$out"
 "$python" "$here/evaluation.py" "$out"
+# The other styles differ in their annotations alone (test/python/annotations.py).
+for network in gpt2-tiny-f64 llama-tiny-f64; do "$python" "$here/annotated.py" "$out" --only "$network" sequence; done
