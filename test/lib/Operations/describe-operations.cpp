@@ -38,7 +38,7 @@ every derivative against differences (`test/unit/Train/OperationDerivativesTest.
 - **Splitting** says what is special about a factor: splitting it leaves the results that lack it *partial*, to be reduced by sum, max …;
   it *must stay whole*; or it can only be split into *equal* parts. All others may be split into parts of any size.
 - **Passes**: the reductions that may be put off until after the operation, and the operands, counted from 0, that are partial then;
-  `0 1` together, `0 or 1` either alone. *All* stands for sum, product, max, min, and, or.
+  `0 1` together, `0 or 1` either alone. *All* stands for sum, product, max, min, and, or, tree.
 - **Derivative**: whether a gradient passes.
 - **Precision**: in mixed precision *narrow* is computed in 16 bits, *wide* in the type it is written in, *follow* in 16 bits where its
   operands are of 16 bits.
@@ -114,7 +114,7 @@ static std::string printPartials(const ShardingRule &rule) {
     byOperands[llvm::join(operands, " or ")].push_back(kind.str());
   std::vector<std::string> texts;
   for (auto &[operands, kinds] : byOperands)
-    texts.push_back((kinds.size() == 6 ? "all" : llvm::join(kinds, " ")) + ": " + operands);
+    texts.push_back((kinds.size() == 7 ? "all" : llvm::join(kinds, " ")) + ": " + operands);
   return llvm::join(texts, "; ");
 }
 
