@@ -48,7 +48,8 @@ def check(folder, path):
 
 
 def main():
-    paths = [path for path in sorted(FIXTURES.glob("*.mlir")) if path.stem not in LEFT_OUT]
+    # Steps with shardings of their own are distributed without a strategy.
+    paths = [path for path in sorted(FIXTURES.glob("*.mlir")) if path.stem not in LEFT_OUT and not path.stem.endswith(".step")]
     for path in paths:
         with tempfile.TemporaryDirectory() as folder:
             check(pathlib.Path(folder), path)
