@@ -95,6 +95,7 @@ static StringRef describe(const State &state) {
   case State::Unknown:
     return "not known";
   case State::Whole:
+  case State::Equal:
     return "whole on every rank";
   case State::Split:
     return "a part";
@@ -106,7 +107,7 @@ static StringRef describe(const State &state) {
 
 /// True if a value in state `actual` may stand where `stated` is.
 static bool agrees(const State &actual, const State &stated) {
-  if (actual.kind == State::Unknown || stated.kind == State::Unknown)
+  if (actual.kind == State::Unknown || actual.kind == State::Equal || stated.kind == State::Unknown)
     return true;
   switch (stated.kind) {
   case State::Whole:

@@ -82,14 +82,17 @@ static State joinParts(ArrayRef<State> operands) {
     }
   if (isSplit)
     return State::split(dims);
-  return isAll(operands, State::Whole) ? State::whole() : State();
+  if (hasAny(operands, State::Unknown) || hasAny(operands, State::Partial))
+    return {};
+  return {hasAny(operands, State::Whole) ? State::Whole : State::Equal};
 }
 
 /// A sum or difference, or a choice among its operands by a predicate that all ranks share.
 static Outcome combineSum(Operation *op, ArrayRef<State> operands, unsigned first) {
   ArrayRef<State> values = operands.drop_front(first);
   for (auto [index, state] : llvm::enumerate(values))
-    if (state.kind == State::Whole && !isZero(op->getOperand(first + index)) && isa<net::AddOp, net::SubtractOp>(op))
+    if ((state.kind == State::Whole || state.kind == State::Equal) && !isZero(op->getOperand(first + index)) &&
+        isa<net::AddOp, net::SubtractOp>(op))
       return {{}, kCountedPerRank, static_cast<unsigned>(first + index)};
   bool areSums = true;
   for (auto [index, state] : llvm::enumerate(values))
@@ -111,13 +114,13 @@ static Outcome getElementwise(Operation *op, ArrayRef<State> operands) {
   return llvm::TypeSwitch<Operation *, Outcome>(op)
       .Case<net::AddOp, net::SubtractOp>([&](auto) { return combineSum(op, operands, 0); })
       .Case<net::SelectOp>([&](auto) {
-        return operands.front().kind == State::Whole ? combineSum(op, operands, 1) : Outcome{{}, kUsedWhole, 0};
+        return operands.front().kind != State::Partial ? combineSum(op, operands, 1) : Outcome{{}, kUsedWhole, 0};
       })
       .Case<net::NegateOp, net::ConvertOp, net::ReducePrecisionOp>([&](auto) { return Outcome{*sum}; })
       .Case<net::MultiplyOp>(
           [&](auto) { return isAll(operands, State::Partial) ? Outcome{{}, kProduct, 0} : Outcome{*sum}; })
       .Case<net::DivideOp>(
-          [&](auto) { return operands[1].kind == State::Whole ? Outcome{*sum} : Outcome{{}, kUsedWhole, 1}; })
+          [&](auto) { return operands[1].kind != State::Partial ? Outcome{*sum} : Outcome{{}, kUsedWhole, 1}; })
       .Default([&](Operation *) { return Outcome{{}, kUsedWhole, index}; });
 }
 
@@ -125,44 +128,13 @@ static Outcome getElementwise(Operation *op, ArrayRef<State> operands) {
 // Layout
 //===----------------------------------------------------------------------===//
 
-/// Finds the dimensions of the result that may have the elements of `dims`: those of the groups of dimensions with as
-/// many elements on both sides, and dimensions of size 1, which the part of a rank may have come to.
-static State reshape(uint64_t dims, Dims from, Dims to) {
-  uint64_t mapped = 0;
-  for (auto [dim, size] : llvm::enumerate(to))
-    mapped |= size == 1 ? bit(static_cast<int64_t>(dim)) : 0;
-  size_t first = 0, second = 0;
-  while (first < from.size()) {
-    size_t firstEnd = first + 1, secondEnd = second + 1;
-    if (second >= to.size())
-      break;
-    int64_t left = from[first], right = to[second];
-    while (left != right) {
-      if (left < right && firstEnd < from.size())
-        left *= from[firstEnd++];
-      else if (secondEnd < to.size())
-        right *= to[secondEnd++];
-      else
-        return {};
-    }
-    for (size_t dim = first; dim < firstEnd; ++dim)
-      if (dims & bit(static_cast<int64_t>(dim)))
-        for (size_t other = second; other < secondEnd; ++other)
-          mapped |= bit(static_cast<int64_t>(other));
-    first = firstEnd;
-    second = secondEnd;
-  }
-  for (auto [dim, size] : llvm::enumerate(from))
-    if (size <= 1 && (dims & bit(static_cast<int64_t>(dim))))
-      return {};
-  return State::split(mapped);
-}
-
 /// Where the only operand's dimensions go.
 static State moveParts(Operation *op, const State &state) {
   return llvm::TypeSwitch<Operation *, State>(op)
-      .Case<net::ReshapeOp>([&](net::ReshapeOp reshapeOp) {
-        return reshape(state.dims, net::shapeOf(op->getOperand(0)), net::shapeOf(op->getResult(0)));
+      // Shapes of parts do not say which dimension of the whole became which.
+      .Case<net::ReshapeOp>([&](auto) {
+        int64_t rank = net::typeOf(op->getResult(0)).getRank();
+        return State::split(rank < 64 ? (uint64_t(1) << rank) - 1 : 0);
       })
       .Case<net::TransposeOp>([&](net::TransposeOp transpose) {
         SmallVector<int64_t> places(transpose.getPermutation().size());
@@ -184,8 +156,10 @@ static State moveParts(Operation *op, const State &state) {
 }
 
 static Outcome getLayout(Operation *op, ArrayRef<State> operands) {
-  if (isAll(operands, State::Whole))
-    return {State::whole()};
+  if (llvm::all_of(operands, [](const State &s) { return s.kind == State::Whole || s.kind == State::Equal; })) {
+    bool repeats = isa<net::BroadcastOp>(op) || hasAny(operands, State::Equal);
+    return {{repeats ? State::Equal : State::Whole}};
+  }
   if (auto join = dyn_cast<net::ConcatenateOp>(op)) {
     if (isAll(operands, State::Split)) {
       State parts = joinParts(operands);
@@ -268,13 +242,21 @@ static Outcome getProduct(net::DotOp op, const State &left, const State &right) 
 }
 
 Outcome placements::getOutcome(Operation *op, ArrayRef<State> operands) {
-  if (auto reduce = dyn_cast<net::ReduceOp>(op))
-    return getReduction(reduce, operands.front());
-  if (auto dot = dyn_cast<net::DotOp>(op))
-    return getProduct(dot, operands[0], operands[1]);
+  if (operands.empty())
+    return {{State::Equal}};
   if (net::getMovement(op))
     return getLayout(op, operands);
   if (op->hasTrait<OpTrait::Elementwise>())
     return getElementwise(op, operands);
+  // A sum of equal parts is partial, one of whole values is whole.
+  SmallVector<State, 4> states(operands);
+  for (State &state : states)
+    if (state.kind == State::Equal)
+      state = {};
+  operands = states;
+  if (auto reduce = dyn_cast<net::ReduceOp>(op))
+    return getReduction(reduce, operands.front());
+  if (auto dot = dyn_cast<net::DotOp>(op))
+    return getProduct(dot, operands[0], operands[1]);
   return {isAll(operands, State::Whole) ? State::whole() : State()};
 }

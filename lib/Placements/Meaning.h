@@ -17,8 +17,10 @@ struct State {
   enum Kind {
     /// Nothing is known.
     Unknown,
-    /// All have the same.
+    /// All have the whole value.
     Whole,
+    /// All have the same elements, which are the whole value or as many parts of it: constants, and what is repeated.
+    Equal,
     /// Each has its part of one of `dims`.
     Split,
     /// The value is the reduction by `reduction` of what they have.
