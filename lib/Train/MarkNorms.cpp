@@ -23,7 +23,7 @@ using namespace meshwright;
 using namespace meshwright::train;
 
 /// True if `value` is a reduction to a sum, or a marked sum of such.
-static bool isSum(Value value) {
+static bool isReducedSum(Value value) {
   if (auto reduce = value.getDefiningOp<net::ReduceOp>())
     return reduce.getKind() == ReduceKind::Sum;
   return value.getDefiningOp() && dist::defersReduction(value.getDefiningOp());
@@ -39,7 +39,7 @@ struct MarkNormsPass : train::impl::MarkNormsPassBase<MarkNormsPass> {
     for (auto add : func->getOps<net::AddOp>()) {
       auto type = cast<RankedTensorType>(add.getType());
       bool isScalar = type.getRank() == 0 && isa<FloatType>(type.getElementType());
-      if (!isScalar || net::getRole(add) != net::Role::Optimize || !llvm::all_of(add->getOperands(), isSum))
+      if (!isScalar || net::getRole(add) != net::Role::Optimize || !llvm::all_of(add->getOperands(), isReducedSum))
         continue;
       dist::setDefersReduction(add);
       ++numMarked;

@@ -102,7 +102,7 @@ TEST(CudaProducts, WhatCannotBeDoneIsSaid) {
 
 TEST(CudaProducts, BatchesAreOneCallWhereTheyCanBe) {
   auto plan = [](std::vector<int64_t> batch, std::vector<int64_t> strides) {
-    MatmulProblem problem{F32, F32, F32, batch, strides, strides, strides, 4, 4, 4, 4, 1, 4, 1, 4, 1};
+    MatmulProblem problem{F32, F32, F32, DTYPE_INVALID, batch, strides, strides, strides, 4, 4, 4, 4, 1, 4, 1, 4, 1};
     return cuda::planProduct(problem)->calls.size();
   };
   EXPECT_EQ(plan({}, {}), 1u);
