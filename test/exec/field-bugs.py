@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: %python %s %tmp
 """Mistakes that distributed training systems have had, each rebuilt in a partitioned program, a package or a checkpoint: every one is found, by the
-gate of Schedule, by dist-verify, by dist-run --check-exact against the serial program of the right package, by --check-replicas, or when the
+gates, by dist-verify, by dist-run --check-exact against the serial program of the right package, by --check-replicas, or when the
 checkpoint is read. Prints the table of docs/reference/verify.md, which has to be there."""
 import json
 import os
@@ -55,9 +55,9 @@ def find_collective(text, kind, more=""):
 
 
 def find_gradient(text, name):
-    """The all-reduce of a gradient."""
+    """The first reduction of a gradient."""
     gradient = search(text, rf'^ *(%\w+) = net\.[^\n]*net\.name = "grad/{name}"')
-    return search(text[gradient.start():], r"(?P<result>%\w+) = dist\.c_allreduce " + re.escape(gradient.group(1)) + r" axes (?P<axes>\[[^]]*\]) from (?P<from><.*?>) to .*"), gradient
+    return search(text[gradient.start():], r"(?P<result>%\w+) = dist\.c_(?:allreduce|reducescatter) " + re.escape(gradient.group(1)) + r" axes (?P<axes>\[[^]]*\]) from (?P<from><.*?>) to .*"), gradient
 
 
 def take_for_whole(text):
@@ -222,7 +222,7 @@ class Field:
         compiled = call("dist-opt", self.folder / "module.mlir", "--from=schedule", f"--emit={self.folder}/wrong", *options)
         if compiled.returncode != 0:
             expect("error: " in compiled.stdout and "expected" not in compiled.stdout, f"an edit is no module: {compiled.stdout}")
-            return "gate of Schedule"
+            return "gates"
         verified = json.loads(call("dist-verify", self.folder / "wrong", "--json").stdout)
         if not verified["ok"] or any(program["unread"] for program in verified["programs"]):
             return "`dist-verify`"

@@ -32,7 +32,8 @@ ScriptedCall CollectiveScript::drawCall(int64_t numRanks, uint64_t maxCount) {
   do {
     // Not of floats of 8 bits, which GPUs do not reduce.
     call.type = static_cast<DType>(draw(U64 + 1));
-    call.reduction = static_cast<Collective::Reduction>(draw(Collective::Reduction_ARRAYSIZE));
+    // Devices that have no trees run the script, too.
+    call.reduction = static_cast<Collective::Reduction>(draw(Collective::OR + 1));
   } while (getSize(call.type) == 0 || !isReducible(call.reduction, call.type) || (wanted && !wanted(call)));
   std::vector<int64_t> ranks(numRanks);
   std::iota(ranks.begin(), ranks.end(), 0);
