@@ -315,7 +315,7 @@ TEST(Meeting, ListenersThatAreNoProcessAreSaid) {
     for (int i = 0; i != 2; ++i)
       Socket(accept(listener->sockets[0].get(), nullptr, nullptr));
   });
-  // What comes now comes by itself, whatever the load.
+  // The end of the connection comes by itself, whatever the load.
   party.deadlines = {std::chrono::minutes(1), std::chrono::minutes(1)};
   std::string ended = getError();
   closer.join();
