@@ -23,21 +23,13 @@ import tempfile
 import numpy
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from case import FIXTURES, NETWORKS, make_strategy, read_safetensors, run
+from case import FIXTURES, NETWORKS, make_strategy, narrow_graph, read_safetensors, run
 
 INIT = 'init { match: "*" normal { mean: 0.02 stddev: 0.1 } }\n'
 
 
 MESHES = ["serial", "dp2", "dp4", "dp8", "tp2", "tp4", "tp2+sequence", "dp2xtp2", "dp2xtp2+sequence", "dp4+zero1", "dp4+zero2", "dp4+zero3",
           "dp4+zero1whole", "dp4+zero2whole", "dp4+zero3whole", "dp2xep2+zero3-ep", "dp4+tcp", "dp4+mpi"]
-
-
-def write_graph(network, path):
-    """Writes the tiny fixture of a network in f32."""
-    text = (FIXTURES / f"{network}-tiny-f64.mlir").read_text()
-    for wide, narrow in (("0xFFF0000000000000", "0xFF800000"), ("0x7FF8000000000000", "0x7FC00000"), ("f64", "f32")):
-        text = text.replace(wide, narrow)
-    path.write_text(text)
 
 
 def write_feed(network, path):
@@ -66,7 +58,7 @@ def make_hash(folder, network, spec, steps, precision):
     """Compiles and trains; the hash of all variables, and that of the losses."""
     words = spec.split("+")
     write_feed(network, folder / "batch.safetensors")
-    write_graph(network, folder / "graph.mlir")
+    (folder / "graph.mlir").write_text(narrow_graph(network))
     backend = [word for word in words if word in ("tcp", "mpi")]
     mesh = "+".join(word for word in words if word not in ("tcp", "mpi"))
     text = make_strategy(NETWORKS[network], mesh, "adamw") + "reproducible { parts: 8 }\n" + INIT
