@@ -25,6 +25,7 @@
 #include "meshwright/Support/Bytes.h"
 #include "meshwright/Support/Programs.h"
 #include "meshwright/Support/Stages.h"
+#include "meshwright/Tiling/Region.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
@@ -73,6 +74,8 @@ struct Item {
   bool repeatable = false;
   /// Kept for backward already.
   bool kept = false;
+  /// Has the rows and columns of a matrix of scores, which backward computes again from what it is made of.
+  bool score = false;
 };
 
 /// A block with its reads by backward.
@@ -111,6 +114,7 @@ private:
   int64_t getIterations(Operation *op) const;
   bool isTakenFromLeaf(Operation *op) const;
   unsigned countGenerating(Operation *op);
+  void findScores();
   void addReads();
 
   // Deciding.
@@ -248,6 +252,23 @@ void Recomputer::collect() {
   }
 }
 
+/// Marks the values of attention that have rows and columns. Schedule computes them by tiles and never keeps them
+/// whole, if backward reads none (meshwright/Tiling/Region.h).
+void Recomputer::findScores() {
+  if (!options.tiles)
+    return;
+  for (const tiling::ScoreRegion &region :
+       tiling::findRegions(func.getBody().front(), loops, {.role = net::Role::Forward, .ignoresBackward = true})) {
+    if (getLocalBytes(region.product->getResult(0)) < options.scoreBytes)
+      continue;
+    for (const tiling::Member &member : region.members)
+      for (const tiling::Labels &labels : member.results)
+        if (auto known = numbers.find(member.op);
+            known != numbers.end() && labels[tiling::kRows] && labels[tiling::kColumns])
+          items[known->second].score = items[known->second].repeatable;
+  }
+}
+
 /// Assigns every read of backward to the block of its scope, or otherwise to the block of the value.
 void Recomputer::addReads() {
   constexpr unsigned kNone = std::numeric_limits<unsigned>::max();
@@ -301,9 +322,11 @@ bool Recomputer::isComputable(unsigned number, const Work &work) const {
   const Item &item = items[number];
   if (item.leaf || !item.repeatable || work.received.contains(number))
     return false;
+  if (item.score)
+    return true;
   switch (work.members.contains(number) ? work.block.policy : KeepPolicy::Cut) {
   case KeepPolicy::Cut:
-    return item.cheap;
+    return item.cheap && !options.scoresOnly;
   case KeepPolicy::Cheap:
     return !item.generated && llvm::divideCeilSigned(getFlops(item.op), kFlopsPerByte) <= item.bytes;
   case KeepPolicy::Products:
@@ -472,6 +495,7 @@ void Recomputer::write(Work &work) {
 
 LogicalResult Recomputer::run() {
   collect();
+  findScores();
   SmallVector<Operation *> ops = llvm::map_to_vector(items, [](const Item &item) { return item.op; });
   FailureOr<SmallVector<RecomputeBlock, 0>> blocks = divideIntoBlocks(func, ops, options, locations);
   if (failed(blocks))

@@ -77,8 +77,7 @@ void complete::buildPipeline(OpPassManager &manager, const Options &options) {
   manager.addPass(createWidenSumsPass());
   manager.addPass(createPropagatePass());
   // With placements, the bytes per rank and the cost of a value are known.
-  if (options.recomputes)
-    manager.addPass(createRecomputePass(options.recompute, options.recomputeLocations));
+  manager.addPass(createRecomputePass(options.recompute, options.recomputeLocations));
   // Stacks kept from forward, or gathered by backward alone, stay in the compute placement.
   if (options.segment.keepWithin == 0 && options.segment.backwardAxes.empty())
     manager.addPass(createFetchInLoopsPass());

@@ -51,6 +51,7 @@ void meshwright::registerAllPasses() {
   optimize::registerOptimizePasses();
   schedule::registerOverlapPasses();
   schedule::registerPipeliningPasses();
+  schedule::registerTilingPasses();
   schedule::registerKernelsPasses();
   schedule::registerMemoryPasses();
   schedule::registerSchedulePasses();

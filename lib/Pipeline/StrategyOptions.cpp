@@ -203,9 +203,11 @@ void meshwright::setRecompute(complete::RecomputePassOptions &options, const Fit
 complete::Options meshwright::getCompleteOptions(const StrategyFile &file, MLIRContext *context) {
   const strategy::Zero &zero = file.get().zero();
   complete::Options options;
-  // Clones read parameters, which stage 3 would have to fetch for them.
-  options.recomputes = file.get().train().has_recompute() || !file.get().has_zero() || zero.stage() < 3;
+  // Clones read parameters, which stage 3 would have to fetch for them. Those of scores read none.
+  options.recompute.scoresOnly = !file.get().train().has_recompute() && file.get().has_zero() && zero.stage() == 3;
   setRecomputeOptions(options, file, context);
+  options.recompute.tiles = file.get().tiles().enabled();
+  options.recompute.scoreBytes = file.get().tiles().min_bytes();
   complete::SegmentPassOptions &segment = options.segment;
   segment.segmentSize = zero.segment().megabytes();
   segment.anchors.assign(zero.segment().anchors().begin(), zero.segment().anchors().end());
@@ -243,6 +245,8 @@ schedule::Options meshwright::getScheduleOptions(const strategy::Strategy &strat
   const strategy::Zero &zero = strategy.zero();
   schedule::Options options;
   options.overlap = optimize;
+  const strategy::Tiles &tiles = strategy.tiles();
+  options.tiles = {.enabled = tiles.enabled(), .minBytes = tiles.min_bytes(), .tileBytes = tiles.bytes()};
   options.communicate.bucketSize = zero.bucket_megabytes();
   options.communicate.maxInFlight = zero.max_in_flight();
   options.communicate.maxLive = zero.max_live_megabytes();

@@ -22,6 +22,8 @@ void schedule::buildPipeline(mlir::OpPassManager &manager, const Options &option
   manager.addPass(mlir::createCSEPass());
   // From here on a pipeline is many functions, which share only variables.
   manager.addPass(createCutTasksPass());
+  // Every function has the scores of its own, and no pass after this one looks into loops for what may leave them.
+  manager.addPass(createTileRegionsPass(options.tiles));
   // Operations of different times must not share a kernel, so times come first.
   manager.addPass(createAssignTimesPass());
   manager.addPass(createFormKernelsPass(options.kernels));

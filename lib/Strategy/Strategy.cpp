@@ -179,14 +179,15 @@ LogicalResult StrategyFile::checkMesh(MLIRContext *context) {
                  succeeded(checkAxes(context)) && succeeded(checkTrain(context)) && succeeded(checkZero(context)) &&
                  succeeded(checkReduce(context)) && succeeded(checkAccumulation(context)) &&
                  succeeded(checkOffload(context)) && succeeded(checkPipeline(context)) &&
-                 succeeded(checkReproducible(context)));
+                 succeeded(checkReproducible(context)) && succeeded(checkTiles(context)));
 }
 
 LogicalResult StrategyFile::check(int64_t givenRanks, MLIRContext *context) {
   ranks = givenRanks;
   ownDataAxes.assign(strategy.data().axes().begin(), strategy.data().axes().end());
   if (strategy.mesh().axes().empty())
-    return success(succeeded(checkTrain(context)) && succeeded(checkOffload(context)));
+    return success(succeeded(checkTrain(context)) && succeeded(checkOffload(context)) &&
+                   succeeded(checkTiles(context)));
   return checkMesh(context);
 }
 

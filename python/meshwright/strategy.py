@@ -1276,6 +1276,30 @@ class Reproducible(Message):
         super().__init__({"parts": parts})
 
 
+class Tiles(Message):
+    """Attention by tiles of rows: the scores of one tile at a time are in memory, and backward computes them again. Scores are a product with at least four times the elements of its operands, with a softmax along one of its dimensions."""
+
+    FIELDS = {
+        "enabled": Field("bool"),
+        "min_bytes": Field("int64"),
+        "bytes": Field("int64"),
+    }
+
+    def __init__(
+        self,
+        *,
+        enabled: Optional[bool] = None,
+        min_bytes: Optional[int] = None,
+        bytes: Optional[int] = None,
+    ) -> None:
+        """Args:
+            enabled: False to compute all scores at once. Default: true.
+            min_bytes: The fewest bytes of scores, of one attention on one rank, that are divided into tiles. Default: 4194304.
+            bytes: The most bytes of scores in a tile, in f32. Default: 1048576.
+        """
+        super().__init__({"enabled": enabled, "min_bytes": min_bytes, "bytes": bytes})
+
+
 class Strategy(Message):
     """The message Strategy of the schema."""
 
@@ -1295,6 +1319,7 @@ class Strategy(Message):
         "topology": Field("Topology", message=Topology),
         "eval": Field("Eval", message=Eval),
         "reproducible": Field("Reproducible", message=Reproducible),
+        "tiles": Field("Tiles", message=Tiles),
     }
 
     def __init__(
@@ -1315,6 +1340,7 @@ class Strategy(Message):
         topology: Optional[Union[Topology, dict]] = None,
         eval: Optional[Union[Eval, dict]] = None,
         reproducible: Optional[Union[Reproducible, dict]] = None,
+        tiles: Optional[Union[Tiles, dict]] = None,
     ) -> None:
         """Args:
             mesh: The grid of ranks; one rank by default.
@@ -1332,5 +1358,6 @@ class Strategy(Message):
             topology: The distance between ranks: a node has this many consecutive ranks, with faster links than between nodes.
             eval: A second program over the same variables that updates none: the graph of `dist-opt --eval`, or the forward part of the training graph. It is placed by the same strategy, reads variables in their storage placement, and shares the memory of a step.
             reproducible: The same bits on every mesh: variables, losses and all other values of a step do not depend on how many ranks share the work. Every sum is taken in equal parts, which a fixed binary tree adds on one rank as on many.
+            tiles: Attention by tiles of rows: the scores of one tile at a time are in memory, and backward computes them again. Scores are a product with at least four times the elements of its operands, with a softmax along one of its dimensions.
         """
-        super().__init__({"mesh": mesh, "model": model, "init": init, "train": train, "fetch": fetch, "data": data, "tensor": tensor, "place": place, "zero": zero, "reduce": reduce, "offload": offload, "pipeline": pipeline, "topology": topology, "eval": eval, "reproducible": reproducible})
+        super().__init__({"mesh": mesh, "model": model, "init": init, "train": train, "fetch": fetch, "data": data, "tensor": tensor, "place": place, "zero": zero, "reduce": reduce, "offload": offload, "pipeline": pipeline, "topology": topology, "eval": eval, "reproducible": reproducible, "tiles": tiles})

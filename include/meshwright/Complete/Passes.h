@@ -47,8 +47,6 @@ std::unique_ptr<mlir::Pass> createRecomputePass(RecomputePassOptions options, Re
 
 /// The strategy's settings for this stage.
 struct Options {
-  /// True if backward recomputes any values.
-  bool recomputes = true;
   RecomputePassOptions recompute;
   RecomputeLocations recomputeLocations;
   SegmentPassOptions segment;

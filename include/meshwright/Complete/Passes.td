@@ -92,6 +92,9 @@ def RecomputePass : Pass<"dist-complete-recompute", "::mlir::ModuleOp"> {
     - `cheap`: operations with at most 128 floating-point operations per byte that keeping their results would take;
     - `nothing`: all operations.
 
+    Values with the rows and columns of an attention's scores are recomputed under every policy, from the operands of its
+    products and what its softmax has reduced: `dist-schedule-tile-regions` then computes them by tiles.
+
     An operation is not cloned if that would repeat an exchange between ranks: its result, or a value computed
     from it, is kept. Nor does backward read a clone where it shares an exchange with forward.
     `repeat-conversions` allows both. The pass also works on serial programs. Values of a loop that backward
@@ -123,7 +126,10 @@ def RecomputePass : Pass<"dist-complete-recompute", "::mlir::ModuleOp"> {
              clEnumValN(::meshwright::complete::KeepPolicy::Cheap, "cheap", "values that take many operations per byte"),
              clEnumValN(::meshwright::complete::KeepPolicy::Products, "products", "results of products"),
              clEnumValN(::meshwright::complete::KeepPolicy::Nothing, "nothing", "only the inputs of the block"))}]>,
-    FieldOption<"repeatConversions", "repeat-conversions", Recompute_repeat_conversions>
+    FieldOption<"repeatConversions", "repeat-conversions", Recompute_repeat_conversions>,
+    Option<"scoresOnly", "scores-only", "bool", "false", "Let cut recompute nothing but scores">,
+    FieldOption<"tiles", "tiles", Tiles_enabled>,
+    FieldOption<"scoreBytes", "score-bytes", Tiles_min_bytes>
   ];
   let statistics = [
     Statistic<"numClones", "clones", "Operations that backward recomputes">,

@@ -14,6 +14,7 @@
 #include "meshwright/Memory/Passes.h"
 #include "meshwright/Overlap/Passes.h"
 #include "meshwright/Pipelining/Passes.h"
+#include "meshwright/Tiling/Passes.h"
 #include "mlir/Pass/Pass.h"
 
 namespace mlir {
@@ -29,6 +30,7 @@ namespace meshwright::schedule {
 
 /// The strategy's options for Schedule. The members are the options of the passes and are documented there.
 struct Options {
+  TileRegionsPassOptions tiles;
   FormKernelsPassOptions kernels;
   CommunicatePassOptions communicate;
   MaterializeCopiesPassOptions copies;

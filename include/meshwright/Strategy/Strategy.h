@@ -95,6 +95,7 @@ private:
   mlir::LogicalResult checkZero(mlir::MLIRContext *context) const;
   /// Checks `reproducible` against the mesh and the fields that it excludes.
   mlir::LogicalResult checkReproducible(mlir::MLIRContext *context) const;
+  mlir::LogicalResult checkTiles(mlir::MLIRContext *context) const;
   mlir::LogicalResult checkReduce(mlir::MLIRContext *context) const;
   mlir::LogicalResult checkOffload(mlir::MLIRContext *context) const;
   mlir::LogicalResult checkPipeline(mlir::MLIRContext *context) const;

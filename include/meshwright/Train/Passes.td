@@ -10,6 +10,25 @@
 include "meshwright/Strategy/FieldOption.td"
 include "mlir/Pass/PassBase.td"
 
+def HideScoresPass : Pass<"dist-train-hide-scores", "::mlir::ModuleOp"> {
+  let summary = "hides scores by minus infinity";
+  let description = [{
+    Puts minus infinity in the place of a mask's lowest number, such as -3.4e38 in f32, if every row of scores provably
+    has one that is not hidden, as under a causal mask, and a softmax alone reads them. No value that is read changes a
+    bit. In exact arithmetic hidden scores then are nothing too, so that a program that leaves them out equals one that
+    does not.
+
+    Example:
+    ```mlir
+    %m = net.select %causal, %s, %lowest : tensor<8x8xi1>, tensor<8x8xf32>
+    // becomes, with a constant of minus infinity
+    %m = net.select %causal, %s, %infinity : tensor<8x8xi1>, tensor<8x8xf32>
+    ```
+  }];
+  let dependentDialects = ["::meshwright::net::NetDialect"];
+  let statistics = [Statistic<"numHidden", "hidden", "Masks by minus infinity">];
+}
+
 def AssignPrecisionPass : Pass<"dist-train-assign-precision", "::mlir::ModuleOp"> {
   let summary = "computes in 16 bits where that is accurate enough";
   let description = [{
