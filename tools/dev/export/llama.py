@@ -50,10 +50,10 @@ def layer(p, x, heads, groups):
         return x + feed_forward(p["mlp"], normalize(x, p["mlp_norm"]["scale"]))
 
 
-def make_parameters(layers, width, heads, groups, vocabulary):
+def make_parameters(layers, width, heads, groups, vocabulary, hidden=None):
     kernel = lambda rows, columns: {"kernel": jnp.zeros((rows, columns))}
     norm = lambda: {"scale": jnp.ones(width)}
-    hidden, shared = 3 * width, width // heads * groups
+    hidden, shared = hidden or 3 * width, width // heads * groups
     return {
         "embed": {"embedding": jnp.zeros((vocabulary, width))},
         "layers": {str(index): {
@@ -64,8 +64,8 @@ def make_parameters(layers, width, heads, groups, vocabulary):
         "head": kernel(width, vocabulary)}
 
 
-def llama(layers, width, heads, groups, vocabulary, sequence, batch, dtype, checkpoint=False):
-    """With `checkpoint` backward computes the layers again (`jax.checkpoint`)."""
+def llama(layers, width, heads, groups, vocabulary, sequence, batch, dtype, checkpoint=False, hidden=None):
+    """With `checkpoint` backward computes the layers again (`jax.checkpoint`). `hidden` features of a feed-forward layer, or 3 * `width`."""
     run = jax.checkpoint(layer, static_argnums=(2, 3)) if checkpoint else layer
 
     def loss(p, ids):
@@ -76,5 +76,5 @@ def llama(layers, width, heads, groups, vocabulary, sequence, batch, dtype, chec
         logits = normalize(x, p["norm"]["scale"]) @ p["head"]["kernel"]
         return next_token_loss(logits.astype(jnp.promote_types(dtype, jnp.float32)), ids)
 
-    parameters = jax.eval_shape(lambda: make_parameters(layers, width, heads, groups, vocabulary))
+    parameters = jax.eval_shape(lambda: make_parameters(layers, width, heads, groups, vocabulary, hidden))
     return Network(loss, in_type(parameters, dtype), {"ids": tokens(batch, sequence)}, token_batch(vocabulary, batch, sequence))
