@@ -34,8 +34,8 @@ static int64_t chooseDepth(const ConvolutionProblem &problem) {
   return run <= maxBlockDepth ? maxBlockDepth / run * run : maxBlockDepth;
 }
 
-Result<std::unique_ptr<ConvolutionSet>> ConvolutionSet::create(int threads) {
-  std::unique_ptr<ConvolutionSet> set(new ConvolutionSet(threads));
+Result<std::unique_ptr<ConvolutionSet>> ConvolutionSet::create(int threads, ConvolutionWays ways) {
+  std::unique_ptr<ConvolutionSet> set(new ConvolutionSet(threads, ways));
   for (Worker &worker : set->workers) {
     MW_TRY_ASSIGN(worker.products, MatmulSet::create());
   }
@@ -72,6 +72,11 @@ Status ConvolutionSet::preparePlan(Plan &plan, const std::string &name) {
   int64_t rows = p.getRows(), depth = p.getDepth();
   if (p.groups == 0 || rows == 0 || p.features == 0)
     return {};
+  if (plan.library) {
+    sharedBytes = std::max(sharedBytes, plan.library->getSharedBytes());
+    scratchBytes = std::max(scratchBytes, plan.library->getScratchBytes());
+    return {};
+  }
   plan.isGrouped = depth == 0 || (p.groups >= minGroups && p.channels * p.features < minGroupProducts);
   if (plan.isGrouped) {
     plan.blocks = p.rows.front().extent;
@@ -108,6 +113,8 @@ Result<uint32_t> ConvolutionSet::prepare(const Convolution &convolution, const s
                                          std::byte *out, const std::string &name) {
   Plan plan;
   plan.problem = getProblem(convolution);
+  if (ways == ConvolutionWays::Library)
+    plan.library = LibraryConvolution::create(convolution, static_cast<int>(workers.size()));
   // The library makes products for as many threads as there are when they are made.
   setLibraryThreads(1);
   Status prepared = preparePlan(plan, name);
@@ -124,17 +131,23 @@ uint32_t ConvolutionSet::prepareAgain(uint32_t number, const std::byte *lhs, con
 }
 
 Status ConvolutionSet::finish() {
+  MW_TRY(shared.allocate(sharedBytes));
+  std::vector<std::byte *> scratch;
   for (Worker &worker : workers) {
     worker.rowSpans.reserve(maxRows);
     worker.depthSpans.reserve(maxDepth);
     MW_TRY(worker.scratch.allocate(scratchBytes));
     MW_TRY(worker.products->finish());
+    scratch.push_back(worker.scratch.data());
   }
+  for (Plan &plan : plans)
+    if (plan.library)
+      MW_TRY(plan.library->bind(shared.data(), scratch));
   return {};
 }
 
 uint64_t ConvolutionSet::getScratchBytes() const {
-  return workers.size() * (scratchBytes + workers.front().products->getScratchBytes());
+  return sharedBytes + workers.size() * (scratchBytes + workers.front().products->getScratchBytes());
 }
 
 /// Computes rows [from, to) of one group, whose operands and result are those of `call`.
@@ -186,8 +199,32 @@ Status ConvolutionSet::executeBlocks(Worker &worker, const Call &call, int64_t f
   return {};
 }
 
+Status ConvolutionSet::takeStatus() {
+  for (Worker &worker : workers)
+    MW_TRY(std::exchange(worker.status, {}));
+  return {};
+}
+
+Status ConvolutionSet::executeByLibrary(const Call &call) {
+  LibraryConvolution &library = *plans[call.plan].library;
+  LibraryConvolution::Addresses at = {call.lhs, call.rhs, call.out};
+  auto threads = static_cast<int>(workers.size());
+  MW_TRY(library.begin(at));
+  auto work = [&](int part, int64_t begin, int64_t end) {
+    workers[part].status = library.runParts(part, at, begin, end);
+  };
+  // A single part is not within a parallel region.
+  setLibraryThreads(1);
+  divide(threads, library.getNumParts(), 1, work);
+  setLibraryThreads(threads);
+  MW_TRY(takeStatus());
+  return library.end(at);
+}
+
 Status ConvolutionSet::execute(uint32_t number) {
   const Call &call = calls[number];
+  if (plans[call.plan].library)
+    return executeByLibrary(call);
   int64_t blocks = plans[call.plan].blocks;
   if (blocks == 0)
     return {};
@@ -195,7 +232,5 @@ Status ConvolutionSet::execute(uint32_t number) {
     workers[part].status = executeBlocks(workers[part], call, begin, end);
   };
   divide(static_cast<int>(workers.size()), blocks, 1, work);
-  for (Worker &worker : workers)
-    MW_TRY(std::exchange(worker.status, {}));
-  return {};
+  return takeStatus();
 }

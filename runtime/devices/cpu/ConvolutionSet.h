@@ -7,25 +7,29 @@
 #ifndef MESHWRIGHT_RUNTIME_DEVICES_CPU_CONVOLUTIONSET_H
 #define MESHWRIGHT_RUNTIME_DEVICES_CPU_CONVOLUTIONSET_H
 
+#include "LibraryConvolution.h"
 #include "meshwright/runtime/Arena.h"
 #include "meshwright/runtime/ConvolutionProblem.h"
 #include "meshwright/runtime/MatmulSet.h"
 
 namespace meshwright::runtime {
 
-/// The convolutions of one rank's program, prepared for fixed addresses. Blocks of patches are gathered into scratch
-/// memory, whose size does not depend on the convolution's, and multiplied by products. Where groups are many and
-/// small, as those of a depthwise convolution, all of them are computed beside each other instead. Threads compute
-/// blocks of their own.
-///
-/// An element is summed in an order that depends on the sizes of the window and the channels alone, so it does not
-/// matter how a batch is divided, nor among how many threads.
+/// How convolutions are computed: by oneDNN where it has compiled code for one, or all by gathering, which tests and
+/// measurements compare.
+enum class ConvolutionWays { Library, Gathered };
+
+/// The convolutions of one rank's program, prepared for fixed addresses. oneDNN computes those for which it has
+/// compiled code. For the others, blocks of patches are gathered into scratch memory, whose size does not depend on the
+/// convolution's, and multiplied by products. Where groups are many and small, as those of a depthwise convolution, all
+/// of them are computed beside each other instead. Threads compute parts of their own, which do not depend on their
+/// number, so neither do bits. Of what is gathered, an element is summed in an order that depends on the sizes of the
+/// window and the channels alone, so it does not matter how a batch is divided either.
 ///
 /// Belongs to the thread that made it, as its products do.
 class ConvolutionSet {
 public:
   /// For so many threads.
-  static Result<std::unique_ptr<ConvolutionSet>> create(int threads);
+  static Result<std::unique_ptr<ConvolutionSet>> create(int threads, ConvolutionWays ways = ConvolutionWays::Library);
 
   /// Prepares a checked convolution; returns its number. `name` is for warnings and errors.
   Result<uint32_t> prepare(const Convolution &convolution, const std::byte *lhs, const std::byte *rhs, std::byte *out,
@@ -45,6 +49,8 @@ private:
   /// How a convolution is computed.
   struct Plan {
     ConvolutionProblem problem;
+    /// Null where it is gathered.
+    std::unique_ptr<LibraryConvolution> library;
     /// Whether all groups are computed beside each other, without products.
     bool isGrouped = false;
     /// Rows and columns of a block of patches, and the number of blocks of all groups.
@@ -76,17 +82,21 @@ private:
     Status status;
   };
 
-  explicit ConvolutionSet(int threads) : workers(threads) {}
+  ConvolutionSet(int threads, ConvolutionWays ways) : ways(ways), workers(threads) {}
   Result<uint32_t> prepareProduct(const Plan &plan, int64_t rows, int64_t depth, const std::string &name);
   Status preparePlan(Plan &plan, const std::string &name);
   Status executeRows(Worker &worker, const Plan &plan, const Call &call, int64_t from, int64_t to);
   Status executeBlocks(Worker &worker, const Call &call, int64_t from, int64_t to);
+  Status executeByLibrary(const Call &call);
+  Status takeStatus();
 
+  ConvolutionWays ways;
   std::vector<Worker> workers;
   std::vector<Plan> plans;
   std::vector<Call> calls;
-  /// The bytes of each worker.
-  uint64_t scratchBytes = 0;
+  /// The bytes of each worker, and of what they share.
+  uint64_t scratchBytes = 0, sharedBytes = 0;
+  Arena shared;
   size_t maxRows = 0, maxDepth = 0;
 };
 

@@ -2,7 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Convolutions of random shapes, strides and windows in all types, against the sum that defines them in f64.
+// Convolutions of random shapes, strides and windows in all types, and all that a layer of a network and its
+// derivatives are, both ways, against the sum that defines them in f64.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,6 +35,26 @@ template <typename Fn> void forEachIndex(const std::vector<int64_t> &sizes, Fn f
 struct Sizes {
   int64_t groups, batch, channels, features;
 };
+
+/// The dimensions of the arrays from the innermost on; random orders and gaps where there are none.
+struct Orders {
+  std::vector<size_t> lhs, rhs, out;
+};
+
+/// Strides of an array without gaps.
+std::vector<int64_t> getDense(const std::vector<int64_t> &sizes, const std::vector<size_t> &order) {
+  std::vector<int64_t> strides(sizes.size());
+  int64_t stride = 1;
+  for (size_t dim : order) {
+    strides[dim] = stride;
+    stride *= sizes[dim];
+  }
+  return strides;
+}
+
+Operand makeOperand(Random &random, DType type, const std::vector<int64_t> &sizes, const std::vector<size_t> &order) {
+  return order.empty() ? Operand(random, type, sizes, false) : Operand(random, type, sizes, getDense(sizes, order));
+}
 
 ConvolutionWindow makeWindow(int64_t in, int64_t size, int64_t stride, int64_t low, int64_t high, int64_t lhsDilation,
                              int64_t rhsDilation, bool reversed) {
@@ -71,14 +92,19 @@ struct Problem {
   std::vector<ConvolutionWindow> windows;
   Operand lhs, rhs, out;
 
-  Problem(Random &random, DType type, DType outType, Sizes sizes, std::vector<ConvolutionWindow> windows)
+  Problem(Random &random, DType type, DType outType, Sizes sizes, std::vector<ConvolutionWindow> windows,
+          const Orders &orders = {})
       : windows(std::move(windows)),
-        lhs(random, type, getSizes({sizes.groups, sizes.batch, sizes.channels}, this->windows, &ConvolutionWindow::in),
-            false),
-        rhs(random, type,
-            getSizes({sizes.groups, sizes.channels, sizes.features}, this->windows, &ConvolutionWindow::size), false),
-        out(random, outType,
-            getSizes({sizes.groups, sizes.batch, sizes.features}, this->windows, &ConvolutionWindow::out), false) {
+        lhs(makeOperand(random, type,
+                        getSizes({sizes.groups, sizes.batch, sizes.channels}, this->windows, &ConvolutionWindow::in),
+                        orders.lhs)),
+        rhs(makeOperand(
+            random, type,
+            getSizes({sizes.groups, sizes.channels, sizes.features}, this->windows, &ConvolutionWindow::size),
+            orders.rhs)),
+        out(makeOperand(random, outType,
+                        getSizes({sizes.groups, sizes.batch, sizes.features}, this->windows, &ConvolutionWindow::out),
+                        orders.out)) {
     convolution.set_lhs_dtype(type);
     convolution.set_rhs_dtype(type);
     convolution.set_out_dtype(outType);
@@ -94,8 +120,8 @@ struct Problem {
       strides->Assign(operand->strides.begin(), operand->strides.end());
   }
 
-  void run(int threads) {
-    auto set = ConvolutionSet::create(threads);
+  void run(int threads, ConvolutionWays ways) {
+    auto set = ConvolutionSet::create(threads, ways);
     ASSERT_TRUE(set.ok());
     auto number = (*set)->prepare(convolution, lhs.bytes.data(), rhs.bytes.data(), out.bytes.data(), "convolution");
     ASSERT_TRUE(number.ok()) << number.status().message();
@@ -103,13 +129,16 @@ struct Problem {
     ASSERT_TRUE((*set)->execute(*number).ok());
   }
   /// Leaves the result of one thread, which that of several has to be, bit by bit.
-  void run() {
+  void run(ConvolutionWays ways = ConvolutionWays::Library) {
     std::vector<std::byte> before = out.bytes;
-    run(3);
-    std::vector<std::byte> divided = std::exchange(out.bytes, before);
-    run(1);
-    ASSERT_EQ(divided, out.bytes);
+    run(1, ways);
+    for (int threads : {2, 4}) {
+      std::vector<std::byte> alone = std::exchange(out.bytes, before);
+      run(threads, ways);
+      ASSERT_EQ(alone, out.bytes) << threads << " threads";
+    }
   }
+  bool isByLibrary() const { return LibraryConvolution::create(convolution, 1) != nullptr; }
 
   /// The sum that an element of the result is, from the definition.
   double sumAt(const std::vector<int64_t> &at) {
@@ -129,14 +158,145 @@ struct Problem {
     return sum;
   }
 
-  /// Small integers: every sum is exact in f32, and in 16 bit once rounded.
+  /// Both ways. Small integers: every sum is exact in f32, and in 16 bit once rounded.
   void check() {
-    forEachIndex(out.sizes, [&](const std::vector<int64_t> &at) {
-      std::byte expected[8];
-      store(out.type, expected, sumAt(at));
-      ASSERT_EQ(loadAsDouble(out.type, out.at(at)), loadAsDouble(out.type, expected))
-          << "group " << at[0] << ", batch " << at[1] << ", feature " << at[2];
-    });
+    std::vector<double> sums;
+    forEachIndex(out.sizes, [&](const std::vector<int64_t> &at) { sums.push_back(sumAt(at)); });
+    std::vector<std::byte> before = out.bytes;
+    for (ConvolutionWays ways : {ConvolutionWays::Gathered, ConvolutionWays::Library}) {
+      if (ways == ConvolutionWays::Library && !isByLibrary())
+        return;
+      out.bytes = before;
+      run(ways);
+      if (::testing::Test::HasFatalFailure())
+        return;
+      size_t number = 0;
+      forEachIndex(out.sizes, [&](const std::vector<int64_t> &at) {
+        std::byte expected[8];
+        store(out.type, expected, sums[number++]);
+        ASSERT_EQ(loadAsDouble(out.type, out.at(at)), loadAsDouble(out.type, expected))
+            << "group " << at[0] << ", batch " << at[1] << ", feature " << at[2]
+            << (ways == ConvolutionWays::Library ? ", by the library" : ", gathered");
+      });
+    }
+  }
+};
+
+/// One dimension of a layer of a network.
+struct LayerDim {
+  int64_t size, window, stride, dilation, low, out;
+};
+
+enum class Layout { ChannelsLast, ChannelsFirst, Random };
+
+/// A layer of a network, and its derivatives as the compiler writes them.
+struct Layer {
+  int64_t groups, images, inputs, outputs;
+  std::vector<LayerDim> dims;
+  Layout layout;
+  DType type, outType;
+  /// Whether the window is that of a layer whose weights another framework keeps the other way round.
+  bool isReversed;
+
+  static Layer pick(Random &random) {
+    bool isDepthwise = random.chance(20);
+    Layer layer;
+    layer.groups = isDepthwise ? random.pick(2, 24) : random.chance(75) ? 1 : random.pick(2, 3);
+    layer.images = random.chance(15) ? random.pick(9, 18) : random.pick(1, 3);
+    bool isWide = random.chance(20);
+    layer.inputs = isDepthwise ? 1 : random.pick(1, isWide ? 40 : 12);
+    layer.outputs = isDepthwise ? 1 : random.pick(1, isWide ? 100 : 12);
+    int64_t longest = isWide || layer.images > 3 ? 5 : 18;
+    for (int64_t left = random.chance(70) ? 2 : random.chance(60) ? 1 : 3; left != 0; --left)
+      layer.dims.push_back(pickDim(random, left == 3 ? 4 : longest));
+    layer.layout = random.choose(
+        std::vector<Layout>{Layout::ChannelsLast, Layout::ChannelsLast, Layout::ChannelsFirst, Layout::Random});
+    layer.type = random.chance(60) ? F32 : BF16;
+    layer.outType = layer.type == BF16 && random.chance(70) ? BF16 : F32;
+    layer.isReversed = random.chance(15);
+    return layer;
+  }
+
+  Problem makeForward(Random &random) const {
+    std::vector<ConvolutionWindow> windows;
+    for (const LayerDim &d : dims)
+      windows.push_back(makeWindow(d.size, d.window, d.out, d.stride, d.low, 1, d.dilation, isReversed));
+    return {random, type, outType, {groups, images, inputs, outputs}, windows, order(1, 2, 1, 2, 1, 2)};
+  }
+  Problem makeData(Random &random) const {
+    std::vector<ConvolutionWindow> windows;
+    for (const LayerDim &d : dims)
+      windows.push_back(makeWindow(d.out, d.window, d.size, 1, (d.window - 1) * d.dilation - d.low, d.stride,
+                                   d.dilation, !isReversed));
+    return {random, type, outType, {groups, images, outputs, inputs}, windows, order(1, 2, 2, 1, 1, 2)};
+  }
+  Problem makeWeights(Random &random) const {
+    std::vector<ConvolutionWindow> windows;
+    for (const LayerDim &d : dims)
+      windows.push_back(makeWindow(d.size, d.out, d.window, d.dilation, d.low, 1, d.stride, false));
+    return {random, type, outType, {groups, inputs, images, outputs}, windows, order(2, 1, 1, 2, 1, 2)};
+  }
+  /// The same for a transposed layer, whose image is dst.
+  Problem makeTransposedWeights(Random &random) const {
+    std::vector<ConvolutionWindow> windows;
+    for (const LayerDim &d : dims)
+      windows.push_back(
+          makeWindow(d.out, d.size, d.window, d.dilation, (d.window - 1) * d.dilation - d.low, d.stride, 1, false));
+    return {random, type, outType, {groups, outputs, images, inputs}, windows, order(2, 1, 1, 2, 2, 1)};
+  }
+
+private:
+  static LayerDim pickDim(Random &random, int64_t longest) {
+    while (true) {
+      LayerDim dim;
+      dim.size = random.pick(1, longest);
+      dim.window = random.pick(1, 4);
+      dim.stride = random.chance(60) ? 1 : random.pick(2, 3);
+      dim.dilation = random.chance(75) ? 1 : random.pick(2, 3);
+      dim.low = random.pick(random.chance(10) ? -1 : 0, dim.window - 1);
+      int64_t high = random.pick(-1, dim.window),
+              room = dim.size + dim.low + high - (dim.window - 1) * dim.dilation - 1;
+      dim.out = room / dim.stride + 1;
+      if (room >= 0)
+        return dim;
+    }
+  }
+
+  static ConvolutionWindow makeWindow(int64_t in, int64_t size, int64_t out, int64_t stride, int64_t low,
+                                      int64_t lhsDilation, int64_t rhsDilation, bool reversed) {
+    ConvolutionWindow window;
+    window.set_in(in);
+    window.set_size(size);
+    window.set_out(out);
+    window.set_stride(stride);
+    window.set_low(low);
+    window.set_lhs_dilation(lhsDilation);
+    window.set_rhs_dilation(rhsDilation);
+    window.set_reversed(reversed);
+    return window;
+  }
+
+  /// The layouts of the arrays, by the dimensions in which images and channels, and inputs and outputs are.
+  Orders order(size_t lhsImage, size_t lhsChannel, size_t input, size_t output, size_t outImage,
+               size_t outChannel) const {
+    if (layout == Layout::Random)
+      return {};
+    std::vector<size_t> spatial;
+    for (size_t i = dims.size(); i-- != 0;)
+      spatial.push_back(3 + i);
+    auto join = [&](std::vector<size_t> before, std::vector<size_t> after) {
+      before.insert(before.end(), spatial.begin(), spatial.end());
+      before.insert(before.end(), after.begin(), after.end());
+      return before;
+    };
+    bool isLast = layout == Layout::ChannelsLast;
+    auto images = [&](size_t image, size_t channel) {
+      return isLast ? join({channel, 0}, {image}) : join({}, {channel, 0, image});
+    };
+    auto weights = [&](size_t in, size_t out) { return isLast ? join({out, 0, in}, {}) : join({}, {in, out, 0}); };
+    bool writesWeights = lhsImage == 2, readsRhsImages = writesWeights;
+    return {images(lhsImage, lhsChannel), readsRhsImages ? images(1, 2) : weights(input, output),
+            writesWeights ? weights(outImage, outChannel) : images(outImage, outChannel)};
   }
 };
 
@@ -157,11 +317,30 @@ TEST(ConvolutionSet, RandomShapesStridesAndWindows) {
     for (int64_t dims = random.pick(0, 3); dims != 0; --dims)
       windows.push_back(pickWindow(random));
     Problem problem(random, type, outType, sizes, windows);
-    problem.run();
     problem.check();
     if (HasFatalFailure())
       return;
   }
+}
+
+TEST(ConvolutionSet, LayersAndTheirDerivatives) {
+  Random random;
+  const char *rounds = std::getenv("MESHWRIGHT_TEST_ROUNDS");
+  int byLibrary = 0, count = rounds ? 50 * std::atoi(rounds) : 50;
+  for (int round = 0; round != count; ++round) {
+    SCOPED_TRACE(random.describe(round));
+    Layer layer = Layer::pick(random);
+    for (auto make : {&Layer::makeForward, &Layer::makeData, &Layer::makeWeights, &Layer::makeTransposedWeights}) {
+      Problem problem = (layer.*make)(random);
+      SCOPED_TRACE(problem.convolution.ShortDebugString());
+      problem.check();
+      if (HasFatalFailure())
+        return;
+      byLibrary += problem.isByLibrary();
+    }
+  }
+  // Its code depends on the processor, but there is some for each.
+  EXPECT_GT(byLibrary, count / 2);
 }
 
 TEST(ConvolutionSet, SizesBeyondOneBlock) {
@@ -170,15 +349,12 @@ TEST(ConvolutionSet, SizesBeyondOneBlock) {
   for (int round = 0; round != 6; ++round) {
     SCOPED_TRACE(random.describe(round));
     Problem rows(random, round % 2 ? F32 : F64, F32, {1, 2, 3, 5}, {wide, wide});
-    rows.run();
     rows.check();
     Problem depth(random, round % 2 ? F32 : F64, F64, {2, 2, 90, 3}, {deep});
-    depth.run();
     depth.check();
   }
   for (Problem residues : {Problem(random, RESIDUE, RESIDUE, {1, 2, 3, 5}, {wide, wide}),
                            Problem(random, RESIDUE, RESIDUE, {2, 2, 90, 3}, {deep})}) {
-    residues.run();
     residues.check();
   }
 }
@@ -186,7 +362,6 @@ TEST(ConvolutionSet, SizesBeyondOneBlock) {
 TEST(ConvolutionSet, EmptySumsAreZero) {
   Random random;
   Problem problem(random, F32, F32, {2, 2, 0, 3}, {makeWindow(4, 2, 1, 0, 0, 1, 1, false)});
-  problem.run();
   problem.check();
 }
 

@@ -51,8 +51,10 @@ struct Operand {
   std::vector<std::byte> bytes;
 
   Operand(Random &random, DType type, std::vector<int64_t> sizes, bool mayRepeat)
-      : type(type), sizes(std::move(sizes)), strides(makeStrides(random, this->sizes, mayRepeat)) {
-    std::optional<uint64_t> last = runtime::getLastElement(this->sizes, strides);
+      : Operand(random, type, sizes, makeStrides(random, sizes, mayRepeat)) {}
+  Operand(Random &random, DType type, std::vector<int64_t> sizes, std::vector<int64_t> strides)
+      : type(type), sizes(std::move(sizes)), strides(std::move(strides)) {
+    std::optional<uint64_t> last = runtime::getLastElement(this->sizes, this->strides);
     bytes.resize((last.value_or(0) + 1) * runtime::getSize(type));
     for (uint64_t i = 0; i != bytes.size(); i += runtime::getSize(type))
       store(type, &bytes[i], static_cast<double>(random.pick(runtime::isFloat(type) ? -8 : 0, 8)));

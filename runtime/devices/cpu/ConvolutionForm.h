@@ -1,0 +1,67 @@
+//===- ConvolutionForm.h - convolutions as libraries see them ---*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// An instruction describes a convolution and both derivatives alike. A library of convolutions has a function for each,
+// over the same three arrays:
+//
+//                     forward       gradient of data   gradient of weights
+//   src               read          written            read
+//   weights           read          read               written
+//   dst               written       read               read
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_RUNTIME_DEVICES_CPU_CONVOLUTIONFORM_H
+#define MESHWRIGHT_RUNTIME_DEVICES_CPU_CONVOLUTIONFORM_H
+
+#include "meshwright/runtime/DType.h"
+#include <vector>
+
+namespace meshwright::runtime {
+
+/// An operand of the instruction, or its result.
+enum class ConvolutionArray { Lhs, Rhs, Out };
+
+/// The array that is src or dst; strides in elements.
+struct FormImages {
+  ConvolutionArray array;
+  DType type;
+  int64_t image, group, channel;
+  std::vector<int64_t> spatial;
+};
+
+/// The array that is weights.
+struct FormWeights {
+  ConvolutionArray array;
+  DType type;
+  int64_t group, input, output;
+  std::vector<int64_t> spatial;
+};
+
+/// One spatial dimension of the forward convolution: position p of dst shows elements p · stride + k · dilation − low
+/// of src.
+struct FormDim {
+  int64_t src, kernel, dst, stride, dilation, low, high;
+  /// Whether element k of the kernel is kernel − 1 − k of the array.
+  bool flipped;
+};
+
+/// A function of a library of convolutions that computes an instruction.
+struct ConvolutionForm {
+  enum Kind { Forward, Data, Weights };
+  Kind kind;
+  int64_t groups, images;
+  int64_t inputs, outputs; ///< channels of src and dst of a group
+  FormImages src, dst;
+  FormWeights weights;
+  std::vector<FormDim> dims;
+};
+
+/// The forms of a checked convolution that has elements and products, the best first; none where no function computes
+/// it. A window that slides over dilated elements is a gradient of data, a window as large as images is one of weights.
+std::vector<ConvolutionForm> getForms(const Convolution &convolution);
+
+} // namespace meshwright::runtime
+
+#endif
