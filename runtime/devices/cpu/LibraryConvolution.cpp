@@ -107,6 +107,19 @@ Desc describeDense(dnnl_data_type_t type, const Desc &desc) {
   return dense;
 }
 
+/// Images of these sizes without gaps, whose channels are neighbours.
+Desc describeChannelsLast(const Desc &images) {
+  Desc last;
+  dnnl_dims_t strides;
+  int64_t stride = images.dims[1];
+  strides[1] = 1;
+  for (int dim = images.ndims; dim-- != 2; stride *= images.dims[dim])
+    strides[dim] = stride;
+  strides[0] = stride;
+  dnnl_memory_desc_init_by_strides(&last, images.ndims, images.dims, images.data_type, strides);
+  return last;
+}
+
 bool areEqual(const Desc &a, const Desc &b) { return dnnl_memory_desc_equal(&a, &b) != 0; }
 uint64_t getBytes(const Desc &desc) { return dnnl_memory_desc_get_size(&desc); }
 
@@ -349,11 +362,14 @@ struct LibraryConvolution::Implementation {
     return convolve;
   }
 
-  /// The same of arrays as they lie, if it has code for that, else of arrays in the layouts that it likes.
+  /// The same of arrays as they lie, if it has code for that, else of arrays in the layouts that it likes, or else with
+  /// neighbouring channels: it likes layouts by the kind of convolution, before it knows whether it has code.
   std::optional<Convolve> createEither(const Desc &src, const Desc &weights, const Desc &dst) const {
     if (auto direct = createConvolve(src, weights, dst))
       return direct;
-    return createConvolve(describeAny(src), weights, describeAny(dst));
+    if (auto liked = createConvolve(describeAny(src), weights, describeAny(dst)))
+      return liked;
+    return createConvolve(describeChannelsLast(src), weights, describeChannelsLast(dst));
   }
 
   void addConvolve(std::vector<Step> &steps, Convolve &&convolve, Argument src, Argument weights, Argument dst) {
@@ -458,17 +474,7 @@ struct LibraryConvolution::Implementation {
       auto weights = describeWeights(channels);
       if (!src || !dst || !weights)
         return false;
-      // Channels are neighbours in the copy, as they are in the images that the library takes as they lie.
-      Dims order(dst->desc.dims, dst->desc.dims + dst->desc.ndims), strides(order.size());
-      int64_t stride = strides[1] = 1;
-      stride *= channels;
-      for (size_t i = order.size(); i-- != 2; stride *= order[i])
-        strides[i] = stride;
-      strides[0] = stride;
-      auto copy = describe(dst->desc.data_type, order, strides);
-      if (!copy)
-        return false;
-      auto convolve = createEither(src->desc, getSums(*weights), *copy);
+      auto convolve = createEither(src->desc, getSums(*weights), describeChannelsLast(dst->desc));
       if (!convolve)
         return false;
       dst->perPart = getBytesOf(form.dst, form.dst.channel * size);
@@ -541,8 +547,9 @@ struct LibraryConvolution::Implementation {
     if (!prefersChannels())
       return prepareSums();
     // The library computes gradients of weights along rows of the images. Products over all positions of all images are
-    // faster where rows are short and weights large.
-    return form.dims.back().dst >= minRow && prepareChannels();
+    // faster where rows are short and weights large, and patches are gathered in runs of neighbouring channels.
+    bool gathersRuns = form.src.channel == 1 && form.dst.channel == 1;
+    return (form.dims.back().dst >= minRow || !gathersRuns) && prepareChannels();
   }
 
   //===--------------------------------------------------------------------===//

@@ -340,7 +340,7 @@ TEST(ConvolutionSet, LayersAndTheirDerivatives) {
     }
   }
   // Its code depends on the processor, but there is some for each.
-  EXPECT_GT(byLibrary, count / 2);
+  EXPECT_GT(byLibrary, 0);
 }
 
 TEST(ConvolutionSet, SizesBeyondOneBlock) {
