@@ -48,6 +48,7 @@ ROWS = {
     "llama-1k": llama(1024, 2),
     "llama-2k": llama(2048, 2),
     "llama-4k": llama(4096, 1),
+    "llama-16k": llama(16384, 1),
     "vit": Row("vit", IMAGES | {"layers": 6, "width": 256, "heads": 4, "patch": 8, "batch": 16}, ("x", "y"),
                tensor=dense(("query", "key", "value", "intermediate.dense"), ("output.dense",))),
     "resnet": Row("resnet", IMAGES | {"width": 64, "batch": 8}, ("x", "y")),
@@ -60,6 +61,8 @@ ROWS = {
     "experts": Row("experts", {"layers": 4, "width": 256, "experts": 8, "vocabulary": 512, "sequence": 256, "batch": 4}, ("ids",),
                    tensor=(("*.experts.*", "dim: 0"),)),
 }
+# Rows that take long, or more memory than the other sides have; measured where they are named.
+LONG = {"llama-16k"}
 # Sizes of `--quick`, which tries the programs and measures nothing worth quoting.
 QUICK = {"layers": 1, "width": 32, "heads": 2, "hidden": 64, "vocabulary": 64, "sequence": 16, "size": 16, "tokens": 8}
 
