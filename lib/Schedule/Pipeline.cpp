@@ -19,6 +19,8 @@ void schedule::buildPipeline(mlir::OpPassManager &manager, const Options &option
   manager.addPass(createLowerConversionsPass());
   // CSE runs after LowerLoops: before, an operation in a loop and an equal one after it would not merge.
   manager.addPass(createLowerLoopsPass());
+  // Invariant operands are known by their places now, and sums have one form. What several products read becomes equal.
+  manager.addPass(createShareProductsPass());
   manager.addPass(mlir::createCSEPass());
   // From here on a pipeline is many functions, which share only variables.
   manager.addPass(createCutTasksPass());

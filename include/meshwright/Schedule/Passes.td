@@ -81,6 +81,43 @@ def LowerLoopsPass : Pass<"dist-schedule-lower-loops", "mlir::ModuleOp"> {
   let statistics = [Statistic<"numHoisted", "hoisted", "Loop-invariant operations">];
 }
 
+def ShareProductsPass : Pass<"dist-schedule-share-products", "mlir::ModuleOp"> {
+  let summary = "makes products of iterations one product before or after the loop";
+  let description = [{
+    A product of a part of a stack and an invariant value becomes one product of the whole stack before the loop. A sum
+    of products over all iterations becomes one product of stacks after the loop, and so does a stack of an expression
+    of products with invariant values. Products of carried values stay. Functions whose sums have a fixed order are left
+    alone.
+
+    What is stacked in addition is, per iteration, no larger than the operand or the sum that the iteration need not
+    read any more, and in total no larger than the stacks that the loop reads and writes anyway.
+
+    Example:
+    ```mlir
+    %i = net.loop count = 8
+    %c = net.carry %h in %i : tensor<2x4xf32>
+    %x = net.take %xs in %i : tensor<8x2x3xf32> -> tensor<2x3xf32>
+    %p = net.dot %x, %w batch = [] x [] contract = [1] x [0] : tensor<2x3xf32>, tensor<3x4xf32> -> tensor<2x4xf32>
+    %s = net.add %p, %c : tensor<2x4xf32>
+    %a = net.stack %s in %i : tensor<2x4xf32> -> tensor<8x2x4xf32>
+    %n = net.next %s for %c : tensor<2x4xf32>
+    net.end_loop %i
+    // becomes
+    %ps = net.dot %xs, %w batch = [] x [] contract = [2] x [0] : tensor<8x2x3xf32>, tensor<3x4xf32> -> tensor<8x2x4xf32>
+    %i = net.loop count = 8
+    %c = net.carry %h in %i : tensor<2x4xf32>
+    %p = net.take %ps in %i : tensor<8x2x4xf32> -> tensor<2x4xf32>
+    %s = net.add %p, %c : tensor<2x4xf32>
+    %a = net.stack %s in %i : tensor<2x4xf32> -> tensor<8x2x4xf32>
+    %n = net.next %s for %c : tensor<2x4xf32>
+    net.end_loop %i
+    ```
+  }];
+  let dependentDialects = ["::meshwright::net::NetDialect"];
+  let statistics = [Statistic<"numBefore", "before", "Products that were moved before a loop">,
+                    Statistic<"numAfter", "after", "Sums and stacks that are computed after a loop">];
+}
+
 def VerifyPass : Pass<"dist-schedule-verify", "mlir::ModuleOp"> {
   let summary = "checks that no two live values overlap in memory";
   let description = [{
