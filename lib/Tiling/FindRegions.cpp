@@ -72,7 +72,7 @@ private:
   SmallVector<int64_t, 4> sizes;
   llvm::MapVector<Operation *, Member> members;
   SmallVector<Operation *> readers;
-  /// What `mayRepeat` and `isMadeOfIndices` have found.
+  /// Results of `mayRepeat` and `isMadeOfIndices` so far.
   DenseMap<Operation *, bool> repeatable, fromIndices;
 };
 
@@ -308,7 +308,8 @@ std::optional<bool> Grower::addBetween() {
   };
   llvm::SetVector<Operation *> after;
   for (Operation *op = first; op != last->getNextNode(); op = op->getNextNode()) {
-    if (isa<net::LoopOp, net::EndLoopOp>(op))
+    // A whole loop: the members are all in one.
+    if (isa<net::LoopOp>(op))
       return std::nullopt;
     if (!isDependent(op) && llvm::any_of(op->getOperands(), [&](Value operand) {
           Operation *maker = operand.getDefiningOp();

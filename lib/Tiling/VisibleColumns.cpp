@@ -11,6 +11,7 @@
 #include "meshwright/Tiling/VisibleColumns.h"
 #include "dialects/Net/NetBuilder.h"
 #include "dialects/Net/Traits.h"
+#include "llvm/ADT/TypeSwitch.h"
 #include <limits>
 
 using namespace mlir;
@@ -22,7 +23,7 @@ using net::typeOf;
 
 namespace {
 
-/// What is known of all elements of a value in a rectangle.
+/// A property of all elements of a value in a rectangle.
 struct Fact {
   enum Kind {
     Unknown,
@@ -130,7 +131,7 @@ static Fact fit(int64_t low, int64_t high, Type type) {
 
 namespace {
 
-/// What is known in one rectangle of a region.
+/// Derives the facts of one rectangle of a region.
 class Evaluator {
 public:
   Evaluator(const ScoreRegion &region, const Rectangle &rectangle, Hiding hiding,
@@ -218,9 +219,9 @@ Fact Evaluator::evaluate(const Member &member) const {
   }
   if (auto comparison = dyn_cast<net::CompareOp>(op))
     return compare(comparison.getDirection(), in[0], in[1]);
-  if (isa<net::AndOp, net::MultiplyOp>(op) && type.isInteger(1))
+  if (isa<net::AndOp>(op) && type.isInteger(1))
     return in[0].is(0) || in[1].is(0) ? Fact::numbers(0, 0) : in[0].is(1) && in[1].is(1) ? in[0] : Fact();
-  if (isa<net::OrOp, net::AddOp>(op) && type.isInteger(1))
+  if (isa<net::OrOp>(op) && type.isInteger(1))
     return in[0].is(1) || in[1].is(1) ? Fact::numbers(1, 1) : in[0].is(0) && in[1].is(0) ? in[0] : Fact();
   if (isa<net::NotOp>(op) && type.isInteger(1))
     return in[0].is(0) ? Fact::numbers(1, 1) : in[0].is(1) ? Fact::numbers(0, 0) : Fact();
@@ -303,7 +304,9 @@ SmallVector<Operation *> VisibleColumns::findVisible() const {
 /// True if `op` is of a kind that is resized by its types alone.
 static bool isResizable(Operation *op) {
   return op->hasTrait<OpTrait::Elementwise>() || net::movesWhole(op) ||
-         isa<net::DotOp, net::ReduceOp, net::IotaOp, net::ConstantOp>(op);
+         llvm::TypeSwitch<Operation *, bool>(op)
+             .Case<net::DotOp, net::ReduceOp, net::IotaOp, net::ConstantOp>([](Operation *) { return true; })
+             .Default(false);
 }
 
 /// True if rows and columns are dimensions of their own in all values.
