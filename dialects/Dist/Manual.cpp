@@ -43,7 +43,20 @@ LogicalResult ToLocalOp::verify() {
 }
 
 LogicalResult ToGlobalOp::verify() {
-  return verifyBoundary(*this, getMapping(), getResult().getType(), getInput().getType());
+  if (failed(verifyBoundary(*this, getMapping(), getResult().getType(), getInput().getType())))
+    return failure();
+  // to_global_c4
+  Mesh mesh = findMesh((*this)->getParentOfType<ModuleOp>()).getMesh();
+  llvm::SmallDenseSet<Attribute> ended;
+  for (auto axis : getAxes().getAsRange<StringAttr>())
+    if (!mesh.find(axis.getValue()) || !ended.insert(axis).second)
+      return emitOpError() << "ends a computation over " << axis << ", which is no axis of the mesh or stands twice";
+  for (DigitsAttr digits : getMapping().getDims())
+    for (DigitAttr digit : digits)
+      if (digit.getAxis() && !ended.contains(digit.getAxis()))
+        return emitOpError() << "joins parts along " << digit.getAxis() << ", which is none of the axes " << getAxes()
+                             << " of the computation";
+  return success();
 }
 
 #define GET_OP_CLASSES

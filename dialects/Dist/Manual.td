@@ -11,9 +11,7 @@ include "dialects/Dist/DistBase.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 class Dist_ManualBoundary<string mnem> : Op<Dist_Dialect, mnem, [Pure]> {
-  let arguments = (ins AnyStaticShapeTensor:$input, Dist_MappingAttr:$mapping);
   let results = (outs AnyStaticShapeTensor:$result);
-  let assemblyFormat = "$input `in` $mapping attr-dict `:` type($input) `->` type($result)";
   let hasVerifier = 1;
 }
 
@@ -32,19 +30,26 @@ def Dist_ToLocalOp : Dist_ManualBoundary<"to_local"> {
     %1 = dist.to_local %0 in <dims = [["dp"], []]> : tensor<8x64xf32> -> tensor<4x64xf32>
     ```
   }];
+  let arguments = (ins AnyStaticShapeTensor:$input, Dist_MappingAttr:$mapping);
+  let assemblyFormat = "$input `in` $mapping attr-dict `:` type($input) `->` type($result)";
 }
 
 def Dist_ToGlobalOp : Dist_ManualBoundary<"to_global"> {
   let summary = "the whole value of which every rank has a part, where a graph no longer computes per rank";
   let description = [{
-    The exit of what `dist.to_local` enters. On axes that the mapping does not name, the graph promises that all
-    coordinates have computed the same. Constraints **C1** to **C3** are those of `dist.to_local`.
+    The exit of what `dist.to_local` enters: a computation that was per rank along `axes`. On those of them that the
+    mapping does not name, the graph promises that all coordinates have computed the same. Constraints **C1** to **C3**
+    are those of `dist.to_local`.
+
+    - **C4**: `axes` are distinct axes of the mesh, and those of the mapping are among them.
 
     Example:
     ```mlir
-    %1 = dist.to_global %0 in <dims = [["dp"], []]> : tensor<4x64xf32> -> tensor<8x64xf32>
+    %1 = dist.to_global %0 over ["dp", "tp"] in <dims = [["dp"], []]> : tensor<4x64xf32> -> tensor<8x64xf32>
     ```
   }];
+  let arguments = (ins AnyStaticShapeTensor:$input, StrArrayAttr:$axes, Dist_MappingAttr:$mapping);
+  let assemblyFormat = "$input `over` $axes `in` $mapping attr-dict `:` type($input) `->` type($result)";
 }
 
 #endif

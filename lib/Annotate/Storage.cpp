@@ -221,6 +221,7 @@ private:
   void apply(Parameter &parameter);
   void placeAccumulators();
   void splitReads(Parameter &parameter, bool keepsParameter);
+  bool takesParts(Operation *user, const Placement &stored) const;
   bool isPersistent(const Parameter &parameter) const;
   void warnOfMatrices() const;
   void warnOfNothing() const;
@@ -360,27 +361,53 @@ bool StorageAnnotator::isPersistent(const Parameter &parameter) const {
   return zero.stage() < 3 || parameter.bytes < Kilobytes(zero.persist_below_kilobytes()).getBytes();
 }
 
-/// Gives the optimizer its own read in the storage placement; all other reads stay in the compute placement.
+/// True if the graph itself takes the parts of a variable that ranks along the axes of the batch store: what computes
+/// with them needs no others, as experts of which each rank has some.
+bool StorageAnnotator::takesParts(Operation *user, const Placement &stored) const {
+  auto constrain = dyn_cast<given::ConstrainOp>(user);
+  given::ShardingAttr sharding = constrain ? constrain.getSharding().value_or(nullptr) : nullptr;
+  bool takes = false;
+  for (Axis axis : dataAxes) {
+    auto split = stored.findSplit(axis);
+    if (!split)
+      continue;
+    if (!sharding || sharding.findDim(StringAttr::get(context, mesh.getName(axis))) != split->first)
+      return false;
+    takes = true;
+  }
+  return takes;
+}
+
+/// Gives the optimizer, and what takes stored parts, a read of their own in the storage placement; all other reads stay
+/// in the compute placement.
 void StorageAnnotator::splitReads(Parameter &parameter, bool keepsParameter) {
   StringAttr name = parameter.variable.getSymNameAttr();
   auto place = [&](net::ReadOp read, const Placement &placement) {
     kResultsAttr.set(read, ArrayAttr::get(context, toAttr(placement, parameter.variable)));
   };
   for (net::ReadOp read : llvm::to_vector(reads.lookup(name))) {
-    net::ReadOp update;
+    net::ReadOp update, parts;
+    auto add = [&](const Placement &placement) {
+      OpBuilder builder(read);
+      auto made = net::ReadOp::create(builder, read.getLoc(), read.getType(), read.getVariable());
+      place(made, placement);
+      return made;
+    };
     for (OpOperand &use : llvm::make_early_inc_range(read.getResult().getUses())) {
       // Where no roles are known the update is what works element by element.
       Operation *user = use.getOwner();
       bool isUpdate = parameter.variable.getKind() == net::VariableKind::Parameter
                           ? parameter.gradient && net::getRole(user) == net::Role::Optimize
                           : user->hasTrait<OpTrait::Elementwise>();
+      if (!isUpdate && takesParts(user, parameter.own)) {
+        parts = parts ? parts : add(parameter.own);
+        use.set(parts.getResult());
+      }
       if (!isUpdate)
         continue;
       if (!update) {
-        OpBuilder builder(read);
-        update = net::ReadOp::create(builder, read.getLoc(), read.getType(), read.getVariable());
+        update = add(parameter.kept);
         net::setRole(update, net::Role::Optimize);
-        place(update, parameter.kept);
       }
       use.set(update.getResult());
     }

@@ -36,10 +36,14 @@ void importer::buildImportPipeline(OpPassManager &passes, const Options &options
   passes.addPass(createAnnotateNamesPass());
   // Before conversion, so that each call of a function is converted with its own constants.
   passes.addPass(createInlineCallsPass());
+  // Before conditionals and loops, which then find straight code.
+  passes.addPass(createManualRegionsPass());
   // After calls, which may be in the bodies of conditionals and loops. A loop then contains no conditional.
   passes.addPass(createConditionalsPass());
   passes.addPass(createLoopsPass({.unroll = options.unrollLoops}));
   passes.addPass(createConvertStableHLOPass());
+  // After conversion, since operations of net have a form for batches.
+  passes.addPass(createBatchPartsPass());
   MaterializeVariablesPassOptions variables;
   llvm::append_range(variables.parameters, options.parameters);
   llvm::append_range(variables.variables, options.variables);

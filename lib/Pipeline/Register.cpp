@@ -25,19 +25,24 @@
 
 using namespace meshwright;
 
-void meshwright::registerAllDialects(mlir::DialectRegistry &registry) {
+void meshwright::registerCompilerDialects(mlir::DialectRegistry &registry) {
   registry.insert<mlir::func::FuncDialect, dist::DistDialect, given::GivenDialect, net::NetDialect>();
-  importer::registerSourceDialects(registry);
   emit::registerKernelDialects(registry);
   registerNetCosts(registry);
   registerNetPrecisions(registry);
   registerNetFolds(registry);
   registerNetShifts(registry);
+  registerNetBatches(registry);
   registerNetDerivatives(registry);
   registerNetKernels(registry);
   registerNetSharding(registry);
   exporter::registerForms(registry);
   registerGivenRules(registry);
+}
+
+void meshwright::registerAllDialects(mlir::DialectRegistry &registry) {
+  registerCompilerDialects(registry);
+  importer::registerSourceDialects(registry);
 }
 
 void meshwright::registerAllPasses() {

@@ -53,7 +53,8 @@ private:
   FailureOr<MappingAttr> getMapping(Operation *op, Attribute sharding, const llvm::StringSet<> &manual);
   FailureOr<MappingAttr> getMapping(Operation *op, Operation *holder, Type whole);
   MappingAttr makeMapping(ArrayRef<SmallVector<StringAttr>> dims);
-  template <typename OpT> FailureOr<Value> cross(Operation *op, Value value, MappingAttr mapping, Type result);
+  template <typename OpT, typename... Axes>
+  FailureOr<Value> cross(Operation *op, Value value, MappingAttr mapping, Type result, Axes... axes);
 
   ModuleOp module;
   std::optional<Mesh> mesh;
@@ -201,9 +202,10 @@ FailureOr<MappingAttr> Flattener::getMapping(Operation *op, Operation *holder, T
 // The boundary
 //===----------------------------------------------------------------------===//
 
-/// Creates an operation of the boundary, with the scope and role of `op`, and checks it.
-template <typename OpT>
-FailureOr<Value> Flattener::cross(Operation *op, Value value, MappingAttr mapping, Type result) {
+/// Creates an operation of the boundary, with the scope and role of `op`, and checks it. An exit names the axes of the
+/// computation.
+template <typename OpT, typename... Axes>
+FailureOr<Value> Flattener::cross(Operation *op, Value value, MappingAttr mapping, Type result, Axes... axes) {
   for (Type type : {value.getType(), result})
     if (auto tensor = dyn_cast<RankedTensorType>(type); !tensor || !tensor.hasStaticShape())
       return op->emitError() << op->getName() << " has a value of " << type
@@ -213,7 +215,7 @@ FailureOr<Value> Flattener::cross(Operation *op, Value value, MappingAttr mappin
   if (mapping.isReplicated())
     mapping = MappingAttr::getReplicated(op->getContext(), whole.getRank());
   OpBuilder builder(op);
-  auto made = OpT::create(builder, op->getLoc(), result, value, mapping);
+  auto made = OpT::create(builder, op->getLoc(), result, value, axes..., mapping);
   addAttributes(made, getInherited(op, Inherit::Companion));
   if (failed(made.verify()))
     return failure();
@@ -235,6 +237,8 @@ LogicalResult Flattener::flatten(Operation *op) {
   for (Attribute axis : axes)
     if (auto name = dyn_cast<StringAttr>(axis))
       manual.insert(name.getValue());
+  auto ended = ArrayAttr::get(op->getContext(),
+                              llvm::filter_to_vector(axes, [](Attribute axis) { return isa<StringAttr>(axis); }));
   Block &body = op->getRegion(0).front();
   Operation *end = body.empty() ? nullptr : &body.back();
   if (!end || !isNamed(end, "sdy.return") || end->getNumOperands() != op->getNumResults())
@@ -253,7 +257,7 @@ LogicalResult Flattener::flatten(Operation *op) {
   for (auto [result, part, sharding] : llvm::zip_equal(op->getResults(), parts, out)) {
     FailureOr<MappingAttr> mapping = getMapping(op, sharding, manual);
     FailureOr<Value> whole =
-        failed(mapping) ? FailureOr<Value>() : cross<ToGlobalOp>(op, part, *mapping, result.getType());
+        failed(mapping) ? FailureOr<Value>() : cross<ToGlobalOp>(op, part, *mapping, result.getType(), ended);
     if (failed(whole))
       return failure();
     result.replaceAllUsesWith(*whole);
@@ -282,8 +286,13 @@ LogicalResult Flattener::leave(Operation *call) {
     return call->emitError() << "stablehlo.custom_call of @" << getTarget(call) << " has no single operand and result";
   Type type = call->getResult(0).getType();
   FailureOr<MappingAttr> mapping = getMapping(call, call, type);
+  if (failed(mapping))
+    return failure();
+  SmallVector<StringRef> names;
+  for (Axis axis = 0; axis < mesh->getNumAxes(); ++axis)
+    names.push_back(mesh->getName(axis));
   FailureOr<Value> whole =
-      failed(mapping) ? FailureOr<Value>() : cross<ToGlobalOp>(call, call->getOperand(0), *mapping, type);
+      cross<ToGlobalOp>(call, call->getOperand(0), *mapping, type, Builder(call->getContext()).getStrArrayAttr(names));
   if (failed(whole))
     return failure();
   call->getResult(0).replaceAllUsesWith(*whole);

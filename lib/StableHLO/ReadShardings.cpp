@@ -19,6 +19,7 @@
 #include "meshwright/StableHLO/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -32,6 +33,9 @@ namespace meshwright::importer {
 
 /// The attributes of Shardy and of XLA.
 static constexpr StringLiteral kSdyName = "sdy.sharding", kMhloName = "mhlo.sharding";
+/// A computation per rank, and the shardings of its operands and results.
+static constexpr StringLiteral kManualName = "sdy.manual_computation", kEntriesName = "in_shardings",
+                               kExitsName = "out_shardings", kAxesName = "manual_axes";
 /// The axis of all devices of an older sharding.
 static constexpr StringLiteral kDevicesAxis = "devices";
 
@@ -47,9 +51,9 @@ struct ParsedSharding {
 
 /// Where a sharding is stated.
 struct Statement {
-  enum class Place : uint8_t { Argument, Result, Value, Constraint } place;
+  enum class Place : uint8_t { Argument, Result, Value, Constraint, Entry, Exit } place;
   Operation *op;
-  /// The number of the argument or the result.
+  /// The number of the argument, the result or the operand.
   unsigned index;
   Location loc;
   Type type;
@@ -71,6 +75,7 @@ private:
   LogicalResult useMesh(Attribute mesh, Location loc);
   LogicalResult collectFunction(func::FuncOp func);
   LogicalResult collectOp(Operation *op);
+  LogicalResult collectManual(Operation *op);
   LogicalResult add(Statement statement, Attribute sharding, ArrayRef<int64_t> unspecified = {});
 
   LogicalResult parseAxes(ArrayAttr axes, const Twine &where, Location loc, SmallVectorImpl<AxisPart> &parts);
@@ -85,17 +90,23 @@ private:
   void write();
   void constrain(Value value, given::ShardingAttr sharding, Operation *at, Location loc);
   void infer(func::FuncOp graph);
+  void divideManual(Operation *op, ArrayRef<std::pair<unsigned, given::ShardingAttr>> entries,
+                    ArrayRef<std::pair<unsigned, given::ShardingAttr>> exits);
+  void divideMeshes();
   void dropRest();
 
   ModuleOp module;
   MLIRContext *context;
-  SmallVector<Operation *> meshOps;
+  /// Meshes, and computations per rank, which go on to need them.
+  SmallVector<Operation *> meshOps, manualOps;
   llvm::StringMap<Attribute> meshes;
   /// The mesh of all shardings, with the place that mentioned it first.
   SmallVector<std::string> names;
   SmallVector<int64_t> sizes;
   std::optional<Location> meshLoc;
   std::optional<MeshFactors> factors;
+  /// The constraints of what enters computations per rank.
+  llvm::SmallPtrSet<Operation *, 8> boundaries;
   SmallVector<Statement, 0> statements;
   SmallVector<ParsedSharding, 0> shardings;
   /// Shardings by what was written, because most values share a few.
@@ -375,6 +386,11 @@ LogicalResult ShardingReader::collectOp(Operation *op) {
         op->getOperand(0).getType() != op->getResult(0).getType())
       return op->emitError() << op->getName() << " has one operand and one result, of the same type";
     Attribute sharding = constrains ? op->getAttr("sharding") : findSharding(op->getAttrDictionary());
+    // JAX constrains the numbers that a reduction combines, too, within computations per rank.
+    auto scalar = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+    if (scalar && scalar.getRank() == 0 && !isa<func::FuncOp>(op->getParentOp()) &&
+        op->getParentOp()->getName().getStringRef() != kManualName)
+      return success();
     if (constrains && !sharding)
       return op->emitError() << op->getName() << " has no sharding";
     if (sharding &&
@@ -382,6 +398,8 @@ LogicalResult ShardingReader::collectOp(Operation *op) {
       return failure();
     return success();
   }
+  if (name == kManualName)
+    return collectManual(op);
   if (name == "sdy.sharding_group" &&
       (op->getNumOperands() != 1 || op->getNumResults() != 0 || !op->getAttrOfType<IntegerAttr>("group_id")))
     return op->emitError() << op->getName() << " has one operand, no result and a group_id";
@@ -400,6 +418,31 @@ LogicalResult ShardingReader::collectOp(Operation *op) {
             add({Place::Value, op, static_cast<unsigned>(index), op->getLoc(), op->getResult(index).getType()}, entry)))
       return failure();
   return success();
+}
+
+/// The boundary of a computation per rank states placements of its operands and results.
+LogicalResult ShardingReader::collectManual(Operation *op) {
+  manualOps.push_back(op);
+  auto collect = [&](StringRef name, Statement::Place place, ValueRange values) -> LogicalResult {
+    auto list = op->getAttrOfType<ArrayAttr>(name);
+    if (!list || list.size() != values.size())
+      return op->emitError() << kManualName << " has no list \"" << name << "\" of " << values.size()
+                             << " shardings; the form that JAX prints has one";
+    for (auto [index, sharding, value] : llvm::enumerate(list, values)) {
+      // A sharding may leave out the dimensions of a value that is not split.
+      auto entries = dyn_cast<DictionaryAttr>(sharding);
+      auto dims = entries ? entries.getAs<ArrayAttr>(kDimsEntry) : ArrayAttr();
+      if (!dims)
+        return op->emitError() << kManualName << " has " << sharding << " as a sharding";
+      if (dims.empty())
+        continue;
+      if (failed(add({place, op, static_cast<unsigned>(index), op->getLoc(), value.getType()}, sharding)))
+        return failure();
+    }
+    return success();
+  };
+  return success(succeeded(collect(kEntriesName, Statement::Place::Entry, op->getOperands())) &&
+                 succeeded(collect(kExitsName, Statement::Place::Exit, op->getResults())));
 }
 
 //===----------------------------------------------------------------------===//
@@ -468,6 +511,10 @@ void ShardingReader::write() {
   for (const ParsedSharding &sharding : shardings)
     built.push_back(build(sharding));
   llvm::DenseMap<unsigned, given::ShardingAttr> arguments, results;
+  llvm::DenseMap<Operation *, SmallVector<std::pair<unsigned, given::ShardingAttr>>> entries, exits;
+  auto splits = [](given::ShardingAttr sharding) {
+    return llvm::any_of(sharding.getDims(), [](Attribute dim) { return !cast<ArrayAttr>(dim).empty(); });
+  };
   for (const Statement &statement : statements) {
     given::ShardingAttr sharding = built[statement.sharding];
     auto func = dyn_cast<func::FuncOp>(statement.op);
@@ -499,8 +546,25 @@ void ShardingReader::write() {
           builder, statement.loc, statement.type, statement.op->getOperand(0), sharding, IntegerAttr()));
       statement.op->erase();
       break;
+    case Statement::Place::Entry:
+      entries[statement.op].push_back({statement.index, sharding});
+      if (splits(sharding)) {
+        builder.setInsertionPoint(statement.op);
+        auto made = given::ConstrainOp::create(builder, statement.loc, statement.type,
+                                               statement.op->getOperand(statement.index), sharding, IntegerAttr());
+        boundaries.insert(made);
+        statement.op->setOperand(statement.index, made);
+      }
+      break;
+    case Statement::Place::Exit:
+      exits[statement.op].push_back({statement.index, sharding});
+      if (splits(sharding))
+        constrain(statement.op->getResult(statement.index), sharding, statement.op->getNextNode(), statement.loc);
+      break;
     }
   }
+  for (Operation *op : manualOps)
+    divideManual(op, entries.lookup(op), exits.lookup(op));
   // All at once: each change of a function's attributes takes time in the number of its arguments.
   auto rewrite = [&](DictionaryAttr old, given::ShardingAttr sharding) {
     NamedAttrList list(old);
@@ -523,21 +587,26 @@ void ShardingReader::write() {
     infer(graph);
 }
 
-/// An argument that all its users constrain alike is kept so.
+/// An argument that all its users constrain alike is kept so, and so is one that enters computations per rank alike,
+/// which would have to take parts of it otherwise.
 void ShardingReader::infer(func::FuncOp graph) {
   SmallVector<std::pair<unsigned, given::ShardingAttr>> found;
   for (BlockArgument argument : graph.getArguments()) {
     if (given::kShardingAttr.getOfArgument(graph, argument.getArgNumber()))
       continue;
     given::ShardingAttr common;
-    bool alike = !argument.use_empty();
+    bool alike = true, areAll = true, enters = false;
     for (Operation *user : argument.getUsers()) {
       auto constraint = dyn_cast<given::ConstrainOp>(user);
       given::ShardingAttr sharding = constraint ? constraint.getSharding().value_or(nullptr) : nullptr;
-      alike &= sharding && (!common || common == sharding) && sharding.getUnreduced().empty();
+      areAll &= static_cast<bool>(sharding);
+      if (!sharding)
+        continue;
+      enters |= boundaries.contains(user);
+      alike &= (!common || common == sharding) && sharding.getUnreduced().empty();
       common = sharding;
     }
-    if (alike)
+    if (common && alike && (areAll || enters))
       found.push_back({argument.getArgNumber(), common});
   }
   if (found.empty())
@@ -554,6 +623,50 @@ void ShardingReader::infer(func::FuncOp graph) {
     attributes[index] = list.getDictionary(context);
   }
   graph.setAllArgAttrs(attributes);
+}
+
+/// Rewrites the boundary of a computation per rank in terms of the factors of axes.
+void ShardingReader::divideManual(Operation *op, ArrayRef<std::pair<unsigned, given::ShardingAttr>> entries,
+                                  ArrayRef<std::pair<unsigned, given::ShardingAttr>> exits) {
+  Builder builder(context);
+  auto rewrite = [&](StringRef name, ArrayRef<std::pair<unsigned, given::ShardingAttr>> list) {
+    SmallVector<Attribute> shardings(op->getAttrOfType<ArrayAttr>(name).getValue());
+    for (auto [index, sharding] : list) {
+      SmallVector<Attribute> dims;
+      for (Attribute axes : sharding.getDims())
+        dims.push_back(builder.getDictionaryAttr(builder.getNamedAttr(kAxesEntry, axes)));
+      NamedAttrList parts(cast<DictionaryAttr>(shardings[index]));
+      parts.set(kDimsEntry, builder.getArrayAttr(dims));
+      shardings[index] = parts.getDictionary(context);
+    }
+    op->setAttr(name, builder.getArrayAttr(shardings));
+  };
+  rewrite(kEntriesName, entries);
+  rewrite(kExitsName, exits);
+  SmallVector<Attribute> axes;
+  if (auto list = op->getAttrOfType<ArrayAttr>(kAxesName))
+    for (auto name : list.getAsRange<StringAttr>()) {
+      const std::string *found = llvm::find(names, name.getValue());
+      if (found == names.end())
+        axes.push_back(name);
+      else
+        appendNames(factors->getFactors(static_cast<unsigned>(found - names.begin())), axes);
+    }
+  op->setAttr(kAxesName, builder.getArrayAttr(axes));
+}
+
+/// Leaves computations per rank the meshes that they name, with divided axes.
+void ShardingReader::divideMeshes() {
+  Builder builder(context);
+  for (Operation *op : meshOps) {
+    if (!hasAxes(op->getAttr("mesh")))
+      continue;
+    NamedAttrList entries(cast<DictionaryAttr>(op->getAttr("mesh")));
+    given::MeshAttr divided = given::kMeshAttr.get(module);
+    entries.set(kAxesEntry, divided.getNames());
+    entries.set(kSizesEntry, divided.getSizes());
+    op->setAttr("mesh", entries.getDictionary(context));
+  }
 }
 
 /// Removes operations and attributes that are read, or that say nothing of the mesh.
@@ -587,15 +700,23 @@ void ShardingReader::dropRest() {
       op->removeDiscardableAttr(kMhloName);
     }
   });
+  // Computations per rank are read later (ManualRegions.cpp), with their mesh.
+  if (!manualOps.empty())
+    return;
   for (Operation *mesh : meshOps)
     mesh->erase();
 }
 
 void ShardingReader::ignore() {
+  bool hasManual = false;
   module.walk([&](Operation *op) {
     if (op->getName().getStringRef() == "sdy.mesh")
       meshOps.push_back(op);
+    hasManual |= op->getName().getStringRef() == kManualName;
   });
+  // Computations per rank need their mesh.
+  if (hasManual)
+    meshOps.clear();
   // Without statements this removes the attributes of functions alone.
   write();
   dropRest();
@@ -629,6 +750,8 @@ LogicalResult ShardingReader::read() {
   Builder builder(context);
   given::kMeshAttr.set(module,
                        given::MeshAttr::get(context, builder.getArrayAttr(axes), builder.getDenseI64ArrayAttr(counts)));
+  if (!manualOps.empty())
+    divideMeshes();
   return success();
 }
 

@@ -8,7 +8,7 @@
 // CHECK-LABEL: func.func @main
 // CHECK: %[[PART:.*]] = dist.to_local %arg0 in <dims = {{\[}}["dp"]]> : tensor<8xf32> -> tensor<4xf32>
 // CHECK: %[[TANH:.*]] = "stablehlo.tanh"(%[[PART]])
-// CHECK: %[[WHOLE:.*]] = dist.to_global %[[TANH]] in <dims = {{\[}}["dp"]]> : tensor<4xf32> -> tensor<8xf32>
+// CHECK: %[[WHOLE:.*]] = dist.to_global %[[TANH]] over ["dp", "tp"] in <dims = {{\[}}["dp"]]> : tensor<4xf32> -> tensor<8xf32>
 // CHECK: return %[[WHOLE]]
 sdy.mesh @mesh = <["dp"=2, "tp"=2]>
 func.func @main(%arg0: tensor<8xf32>) -> tensor<8xf32> {
@@ -28,8 +28,8 @@ func.func @main(%arg0: tensor<8xf32>) -> tensor<8xf32> {
 // CHECK: %[[OUTER:.*]] = dist.to_local %arg0 in <dims = {{\[}}["dp"], []]> : tensor<8x8xf32> -> tensor<4x8xf32>
 // CHECK: %[[INNER:.*]] = dist.to_local %[[OUTER]] in <dims = {{\[}}[], ["tp"]]> : tensor<4x8xf32> -> tensor<4x4xf32>
 // CHECK: %[[SINE:.*]] = "stablehlo.sine"(%[[INNER]])
-// CHECK: %[[BACK:.*]] = dist.to_global %[[SINE]] in <dims = {{\[}}[], ["tp"]]>
-// CHECK: dist.to_global %[[BACK]] in <dims = {{\[}}["dp"], []]>
+// CHECK: %[[BACK:.*]] = dist.to_global %[[SINE]] over ["tp"] in <dims = {{\[}}[], ["tp"]]>
+// CHECK: dist.to_global %[[BACK]] over ["dp"] in <dims = {{\[}}["dp"], []]>
 sdy.mesh @mesh = <["dp"=2, "tp"=2]>
 func.func @nested(%arg0: tensor<8x8xf32>) -> tensor<8x8xf32> {
   %0 = sdy.manual_computation(%arg0) in_shardings=[<@mesh, [{"dp"}p1, {"tp", ?}]>] out_shardings=[<@mesh, [{"dp"}, {?}], replicated={"tp"}>] manual_axes={"dp"} (%arg1: tensor<4x8xf32>) {
@@ -49,10 +49,10 @@ func.func @nested(%arg0: tensor<8x8xf32>) -> tensor<8x8xf32> {
 
 // CHECK-LABEL: func.func @older
 // CHECK: dist.to_local {{.*}} in <dims = {{\[}}["tp"], []]> : tensor<8x8xf32> -> tensor<4x8xf32>
-// CHECK: dist.to_global {{.*}} in <dims = {{\[}}["dp"], ["tp"]]> : tensor<4x8xf32> -> tensor<8x16xf32>
-// CHECK: dist.to_global {{.*}} in <dims = {{\[}}["tp", "dp"], []]> : tensor<4x8xf32> -> tensor<16x8xf32>
-// CHECK: dist.to_global {{.*}} in <dims = {{\[}}["dp", "tp"], []]> : tensor<4x8xf32> -> tensor<16x8xf32>
-// CHECK: dist.to_global {{.*}} in <dims = {{\[}}[], []]> : tensor<4x8xf32> -> tensor<4x8xf32>
+// CHECK: dist.to_global {{.*}} over ["dp", "tp"] in <dims = {{\[}}["dp"], ["tp"]]> : tensor<4x8xf32> -> tensor<8x16xf32>
+// CHECK: dist.to_global {{.*}} over ["dp", "tp"] in <dims = {{\[}}["tp", "dp"], []]> : tensor<4x8xf32> -> tensor<16x8xf32>
+// CHECK: dist.to_global {{.*}} over ["dp", "tp"] in <dims = {{\[}}["dp", "tp"], []]> : tensor<4x8xf32> -> tensor<16x8xf32>
+// CHECK: dist.to_global {{.*}} over ["dp", "tp"] in <dims = {{\[}}[], []]> : tensor<4x8xf32> -> tensor<4x8xf32>
 func.func @older(%arg0: tensor<8x8xf32>) {
   %0 = stablehlo.custom_call @Sharding(%arg0) {mhlo.sharding = "{devices=[2,1,2]<=[2,2]T(1,0) last_tile_dim_replicate}"} : (tensor<8x8xf32>) -> tensor<8x8xf32>
   %1 = stablehlo.custom_call @SPMDFullToShardShape(%0) {mhlo.sharding = "{manual}"} : (tensor<8x8xf32>) -> tensor<4x8xf32>

@@ -13,7 +13,7 @@ func.func @example(%0: tensor<8xf32>) -> tensor<8xf32> {
   // CHECK: %[[PART:.*]] = dist.shard %{{.*}} at(%[[DP]]) axes ["dp"] from <dims = {{\[}}[]]> to <dims = {{\[}}["dp"]]> shape [8] : tensor<8xf32> -> tensor<4xf32>
   %1 = dist.to_local %whole in <dims = [["dp"]]> : tensor<8xf32> -> tensor<4xf32>
   // CHECK: dist.c_allgather %[[PART]] axes ["dp"] from <dims = {{\[}}["dp"]]> to <dims = {{\[}}[]]> shape [8] : tensor<4xf32> -> tensor<8xf32>
-  %2 = dist.to_global %1 in <dims = [["dp"]]> : tensor<4xf32> -> tensor<8xf32>
+  %2 = dist.to_global %1 over ["dp", "tp"] in <dims = [["dp"]]> : tensor<4xf32> -> tensor<8xf32>
   %3 = net.negate %2 : tensor<8xf32>
   return %3 : tensor<8xf32>
 }
@@ -25,7 +25,7 @@ func.func @both_axes(%0: tensor<8x8xf32>) -> tensor<8x8xf32> {
   // CHECK: dist.shard {{.*}} axes ["dp"] from <dims = {{\[}}["tp"], []]> to <dims = {{\[}}["tp", "dp"], []]> {{.*}} -> tensor<2x8xf32>
   %1 = dist.to_local %whole in <dims = [["tp", "dp"], []]> : tensor<8x8xf32> -> tensor<2x8xf32>
   // CHECK: dist.c_allgather {{.*}} axes ["tp", "dp"]
-  %2 = dist.to_global %1 in <dims = [["tp", "dp"], []]> : tensor<2x8xf32> -> tensor<8x8xf32>
+  %2 = dist.to_global %1 over ["dp", "tp"] in <dims = [["tp", "dp"], []]> : tensor<2x8xf32> -> tensor<8x8xf32>
   %3 = net.negate %2 : tensor<8x8xf32>
   return %3 : tensor<8x8xf32>
 }
@@ -35,7 +35,7 @@ func.func @both_axes(%0: tensor<8x8xf32>) -> tensor<8x8xf32> {
 // CHECK-NEXT: return %arg0
 func.func @replicated(%0: tensor<8xf32>) -> tensor<8xf32> {
   %1 = dist.to_local %0 in <dims = [[]]> : tensor<8xf32> -> tensor<8xf32>
-  %2 = dist.to_global %1 in <dims = [[]]> : tensor<8xf32> -> tensor<8xf32>
+  %2 = dist.to_global %1 over ["dp", "tp"] in <dims = [[]]> : tensor<8xf32> -> tensor<8xf32>
   return %2 : tensor<8xf32>
 }
 
@@ -47,6 +47,6 @@ func.func @replicated(%0: tensor<8xf32>) -> tensor<8xf32> {
 func.func @ports(%0: tensor<8xf32>) -> tensor<8xf32> {
   %1 = dist.to_local %0 in <dims = [["dp"]]> : tensor<8xf32> -> tensor<4xf32>
   %2 = net.tanh %1 : tensor<4xf32>
-  %3 = dist.to_global %2 in <dims = [["dp"]]> : tensor<4xf32> -> tensor<8xf32>
+  %3 = dist.to_global %2 over ["dp", "tp"] in <dims = [["dp"]]> : tensor<4xf32> -> tensor<8xf32>
   return %3 : tensor<8xf32>
 }

@@ -195,3 +195,23 @@ func.func public @main(%arg0: tensor<8xf32> {mhlo.sharding = "{devices=[2]<=[2]}
 func.func public @main(%arg0: tensor<8xf32> {mhlo.sharding = "{devices=[2,2]<=[4] last_tile_dims={manual}}"}) {
   return
 }
+
+// -----
+
+sdy.mesh @mesh = <["x"=4]>
+func.func @manual_lists(%arg0: tensor<8xf32>) {
+  // expected-error @below {{sdy.manual_computation has no list "in_shardings" of 1 shardings; the form that JAX prints has one}}
+  "sdy.manual_computation"(%arg0) ({
+  }) {in_shardings = [], out_shardings = []} : (tensor<8xf32>) -> ()
+  return
+}
+
+// -----
+
+sdy.mesh @mesh = <["x"=4]>
+func.func @manual_sharding(%arg0: tensor<8xf32>) {
+  // expected-error @below {{sdy.manual_computation has "odd" as a sharding}}
+  "sdy.manual_computation"(%arg0) ({
+  }) {in_shardings = ["odd"], out_shardings = []} : (tensor<8xf32>) -> ()
+  return
+}

@@ -47,6 +47,40 @@ def InlineCallsPass : Pass<"dist-import-inline-calls", "::mlir::ModuleOp"> {
   let statistics = [Statistic<"numInlined", "num-inlined", "Calls that were replaced">];
 }
 
+def BatchPartsPass : Pass<"dist-import-batch-parts", "::mlir::ModuleOp"> {
+  let summary = "Make serial code of computations per rank";
+  let description = [{
+    A value that differs along axes of the module's mesh gets a dimension for each of them, before all others, and
+    operations compute all parts at once. What collectives exchange is reduced, transposed or reshaped along these
+    dimensions. If the graph has a mesh (`given.mesh`), every dimension is constrained to its axis where parts are taken.
+    `dist.mesh` is removed. An operation without `BatchOpInterface` that is not elementwise is an error, and so is a
+    computation per rank within another one.
+
+    ```mlir
+    dist.mesh @mesh <["dp" = 2]>
+    func.func @main(%arg0: tensor<8xf32>) -> tensor<4xf32> {
+      %0 = dist.to_local %arg0 in <dims = [["dp"]]> : tensor<8xf32> -> tensor<4xf32>
+      %1 = net.tanh %0 : tensor<4xf32>
+      %2 = dist.c_allreduce %1 axes ["dp"] from <dims = [[]], partial = sum ["dp"]> to <dims = [[]]> shape [4]
+           : tensor<4xf32> -> tensor<4xf32>
+      %3 = dist.to_global %2 over ["dp"] in <dims = [[]]> : tensor<4xf32> -> tensor<4xf32>
+      return %3 : tensor<4xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @main(%arg0: tensor<8xf32>) -> tensor<4xf32> {
+      %0 = net.reshape %arg0 : tensor<8xf32> -> tensor<2x4xf32>
+      %1 = net.tanh %0 : tensor<2x4xf32>
+      %2 = net.reduce sum %1 dims = [0] : tensor<2x4xf32> -> tensor<4xf32>
+      return %2 : tensor<4xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::meshwright::dist::DistDialect", "::meshwright::given::GivenDialect",
+                           "::meshwright::net::NetDialect"];
+}
+
 def MaterializePartsPass : Pass<"dist-import-materialize-parts", "::mlir::ModuleOp"> {
   let summary = "Take parts of what enters a computation per rank, and gather what leaves it";
   let description = [{
@@ -56,7 +90,7 @@ def MaterializePartsPass : Pass<"dist-import-materialize-parts", "::mlir::Module
 
     ```mlir
     %1 = dist.to_local %0 in <dims = [["dp"]]> : tensor<8xf32> -> tensor<4xf32>
-    %2 = dist.to_global %1 in <dims = [["dp"]]> : tensor<4xf32> -> tensor<8xf32>
+    %2 = dist.to_global %1 over ["dp"] in <dims = [["dp"]]> : tensor<4xf32> -> tensor<8xf32>
     ```
     becomes
     ```mlir

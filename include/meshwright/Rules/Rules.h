@@ -30,6 +30,8 @@ void registerNetPrecisions(mlir::DialectRegistry &registry);
 void registerNetFolds(mlir::DialectRegistry &registry);
 /// How results depend on a subtracted maximum: `net::ShiftOpInterface`.
 void registerNetShifts(mlir::DialectRegistry &registry);
+/// How operations are done for batches of operands: `net::BatchOpInterface`.
+void registerNetBatches(mlir::DialectRegistry &registry);
 
 } // namespace meshwright
 

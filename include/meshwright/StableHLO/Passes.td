@@ -133,7 +133,7 @@ def ManualRegionsPass : Pass<"dist-import-manual-regions", "::mlir::ModuleOp"> {
     func.func @main(%arg0: tensor<8xf32>) -> tensor<8xf32> {
       %0 = dist.to_local %arg0 in <dims = [["dp"]]> : tensor<8xf32> -> tensor<4xf32>
       %1 = "stablehlo.tanh"(%0) : (tensor<4xf32>) -> tensor<4xf32>
-      %2 = dist.to_global %1 in <dims = [["dp"]]> : tensor<4xf32> -> tensor<8xf32>
+      %2 = dist.to_global %1 over ["dp"] in <dims = [["dp"]]> : tensor<4xf32> -> tensor<8xf32>
       return %2 : tensor<8xf32>
     }
     ```

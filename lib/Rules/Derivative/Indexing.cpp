@@ -10,48 +10,12 @@
 
 #include "Attach.h"
 #include "dialects/Dist/Dist.h"
+#include "dialects/Net/Indices.h"
 
 using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::net;
 using namespace meshwright::net::derivative;
-
-/// One number per component of the index vectors, as a tensor of the shape of `indices`.
-static Value componentConstant(NetBuilder &build, Value indices, int64_t vectorDim, ArrayRef<int64_t> numbers) {
-  auto elementType = cast<IntegerType>(elementTypeOf(indices));
-  if (llvm::all_equal(numbers))
-    return build.splatLike(indices, static_cast<double>(numbers.front()));
-  SmallVector<APInt> elements;
-  for (int64_t number : numbers)
-    elements.push_back(APInt(elementType.getWidth(), static_cast<uint64_t>(number), /*isSigned=*/true));
-  auto type = RankedTensorType::get({static_cast<int64_t>(numbers.size())}, elementType);
-  Value vector =
-      ConstantOp::create(build.builder, build.location, type, DenseElementsAttr::get(type, ArrayRef<APInt>(elements)));
-  return build.broadcast(vector, shapeOf(indices), {vectorDim});
-}
-
-/// The largest number that an index type holds.
-static uint64_t maxOf(IntegerType type) {
-  unsigned bits = type.getWidth() - (type.isUnsigned() || type.getWidth() == 1 ? 0 : 1);
-  return bits >= 64 ? UINT64_MAX : (uint64_t(1) << bits) - 1;
-}
-
-/// Clamps every component of the index vectors to 0 … `limits`. An index type that cannot leave the range is not
-/// clamped.
-static Value clamp(NetBuilder &build, Value indices, int64_t vectorDim, SmallVector<int64_t> limits) {
-  auto type = cast<IntegerType>(elementTypeOf(indices));
-  uint64_t largest = maxOf(type);
-  bool exceeds = false;
-  for (int64_t &limit : limits) {
-    exceeds |= static_cast<uint64_t>(limit) < largest;
-    limit = static_cast<int64_t>(std::min(static_cast<uint64_t>(limit), largest));
-  }
-  if (!type.isUnsigned() && type.getWidth() > 1)
-    indices = build.binary<MaximumOp>(indices, build.splatLike(indices, 0));
-  if (exceeds)
-    indices = build.binary<MinimumOp>(indices, componentConstant(build, indices, vectorDim, limits));
-  return indices;
-}
 
 /// True if several boxes of a gather may hold the same element; not if each belongs to another batch of the operand.
 static bool mayMeet(GatherOp op) {
@@ -72,7 +36,7 @@ static FailureOr<Cotangents> differentiateGather(GatherOp op, Context c) {
     limits.push_back(shapeOf(op.getOperand())[dim] - op.getSizes()[dim]);
   Value indices = op.getIndices();
   if (!limits.empty())
-    indices = clamp(c.build, indices, dims.getIndexVectorDim(), limits);
+    indices = clampIndices(c.build, indices, dims.getIndexVectorDim(), limits);
   auto scatterDims = ScatterDimsAttr::get(op.getContext(), dims.getOffsetDims(), dims.getCollapsedDims(),
                                           dims.getOperandBatchingDims(), dims.getIndicesBatchingDims(),
                                           dims.getStartIndexMap(), dims.getIndexVectorDim());
@@ -120,9 +84,9 @@ static Value gatherUpdates(NetBuilder &build, ScatterOp op, Value source, double
   if (!end.empty()) {
     int64_t vectorDim = dims.getIndexVectorDim();
     Value isBefore = build.compare(CompareDirection::Lt, indices, build.splatLike(indices, 0));
-    Value isBeyond = build.compare(CompareDirection::Gt, indices, componentConstant(build, indices, vectorDim, last));
+    Value isBeyond = build.compare(CompareDirection::Gt, indices, makeComponents(build, indices, vectorDim, last));
     Value isOutside = build.binary<OrOp>(isBefore, isBeyond);
-    indices = build.select(isOutside, componentConstant(build, indices, vectorDim, end), indices);
+    indices = build.select(isOutside, makeComponents(build, indices, vectorDim, end), indices);
   }
   auto gatherDims = GatherDimsAttr::get(op.getContext(), dims.getUpdateWindowDims(), dims.getInsertedDims(),
                                         dims.getOperandBatchingDims(), dims.getIndicesBatchingDims(),

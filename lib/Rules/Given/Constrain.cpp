@@ -10,6 +10,7 @@
 #include "dialects/Dist/Interfaces.h"
 #include "dialects/Dist/ShardingRule.h"
 #include "dialects/Given/Given.h"
+#include "dialects/Net/Batch.h"
 #include "dialects/Net/Interfaces.h"
 #include "dialects/Net/Net.h"
 #include "dialects/Net/NetBuilder.h"
@@ -66,11 +67,33 @@ struct ConstrainDerivative : net::DerivativeOpInterface::ExternalModel<Constrain
   }
 };
 
+/// A constraint of what every member is says nothing of how the batch is split.
+struct ConstrainBatch : net::BatchOpInterface::ExternalModel<ConstrainBatch, ConstrainOp> {
+  SmallVector<Value> batch(Operation *op, net::Batch &batch) const {
+    auto constrain = cast<ConstrainOp>(op);
+    Value operand = batch.get(0);
+    ShardingAttr sharding = constrain.getSharding().value_or(nullptr);
+    if (sharding) {
+      Builder &builder = batch.build.builder;
+      SmallVector<Attribute> dims(batch.getRank(), builder.getArrayAttr({}));
+      SmallVector<bool> open(batch.getRank(), true);
+      llvm::append_range(dims, sharding.getDims());
+      llvm::append_range(open, sharding.getOpen().asArrayRef());
+      sharding =
+          ShardingAttr::get(op->getContext(), builder.getArrayAttr(dims), builder.getDenseBoolArrayAttr(open),
+                            builder.getDenseI64ArrayAttr(batch.addEntries(sharding.getPriorities().asArrayRef(), 0)),
+                            sharding.getReplicated(), sharding.getUnreduced());
+    }
+    return {ConstrainOp::create(batch.build.builder, op->getLoc(), operand.getType(), operand, sharding,
+                                constrain.getGroupAttr())};
+  }
+};
+
 } // namespace
 
 void meshwright::registerGivenRules(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, GivenDialect *) {
     ConstrainOp::attachInterface<ConstrainSharding, ConstrainCost, ConstrainPrecision, ConstrainShift,
-                                 ConstrainDerivative>(*context);
+                                 ConstrainDerivative, ConstrainBatch>(*context);
   });
 }

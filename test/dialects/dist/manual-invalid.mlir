@@ -48,6 +48,24 @@ func.func @to_local_c3(%arg0: tensor<8xf32>) {
 dist.mesh @mesh <["dp" = 2]>
 func.func @to_global_c3(%arg0: tensor<8xf32>) {
   // expected-error @below {{has a part of 'tensor<8xf32>', but its mapping makes it 'tensor<4xf32>'}}
-  %0 = dist.to_global %arg0 in <dims = [["dp"]]> : tensor<8xf32> -> tensor<8xf32>
+  %0 = dist.to_global %arg0 over ["dp"] in <dims = [["dp"]]> : tensor<8xf32> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+dist.mesh @mesh <["dp" = 2]>
+func.func @to_global_c4_unknown(%arg0: tensor<4xf32>) {
+  // expected-error @below {{ends a computation over "tp", which is no axis of the mesh or stands twice}}
+  %0 = dist.to_global %arg0 over ["dp", "tp"] in <dims = [["dp"]]> : tensor<4xf32> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+dist.mesh @mesh <["dp" = 2]>
+func.func @to_global_c4_mapping(%arg0: tensor<4xf32>) {
+  // expected-error @below {{joins parts along "dp", which is none of the axes [] of the computation}}
+  %0 = dist.to_global %arg0 over [] in <dims = [["dp"]]> : tensor<4xf32> -> tensor<8xf32>
   return
 }

@@ -10,7 +10,7 @@ dist.mesh @mesh <["dp" = 2, "tp" = 2]>
 func.func @boundary(%arg0: tensor<8x64xf32>) -> tensor<8x64xf32> {
   // CHECK: %[[PART:.*]] = dist.to_local %arg0 in <dims = {{\[}}["dp", "tp"], []]> : tensor<8x64xf32> -> tensor<2x64xf32>
   %0 = dist.to_local %arg0 in <dims = [["dp", "tp"], []]> : tensor<8x64xf32> -> tensor<2x64xf32>
-  // CHECK: dist.to_global %[[PART]] in <dims = {{\[}}["tp", "dp"], []]> : tensor<2x64xf32> -> tensor<8x64xf32>
-  %1 = dist.to_global %0 in <dims = [["tp", "dp"], []]> : tensor<2x64xf32> -> tensor<8x64xf32>
+  // CHECK: dist.to_global %[[PART]] over ["dp", "tp"] in <dims = {{\[}}["tp", "dp"], []]> : tensor<2x64xf32> -> tensor<8x64xf32>
+  %1 = dist.to_global %0 over ["dp", "tp"] in <dims = [["tp", "dp"], []]> : tensor<2x64xf32> -> tensor<8x64xf32>
   return %1 : tensor<8x64xf32>
 }

@@ -39,8 +39,10 @@ for network in gpt2-tiny-f64 bert-tiny-f64 mlp-tiny-f64 llama-checkpoint-tiny-f6
 done
 export_text gpt2-tiny .no-names --no-names
 export_text gpt2-tiny .generic --generic
+export_text gpt2-small .generic --generic
 export_text mlp-tiny .generic-no-names --generic --no-names
 "$python" "$here/shard_maps.py" "$out"
+"$python" "$here/shard_map_steps.py" "$out"
 "$python" "$here/partitioned.py" --network gpt2-tiny -o "$out/partitioned/gpt2-tiny.xla.mlir"
 "$python" "$here/operations.py" "$out"
 "$python" "$here/random_bits.py" "$out"
