@@ -8,10 +8,62 @@
 #include "Compilation.h"
 #include "PlanPrinter.h"
 #include "PlanPrograms.h"
+#include "Transfer.h"
 #include "dialects/Dist/Dist.h"
+#include "meshwright/Import/Passes.h"
+#include "meshwright/Pipeline/Pipeline.h"
+#include "mlir/IR/Verifier.h"
 
 using namespace mlir;
 using namespace meshwright;
+
+/// Emits a diagnostic of another context in that of `back`.
+static void forward(Diagnostic &diagnostic, Transfer &back) {
+  Location location = back.map(diagnostic.getLocation());
+  auto emit = [&]() -> InFlightDiagnostic {
+    switch (diagnostic.getSeverity()) {
+    case DiagnosticSeverity::Error:
+      return emitError(location);
+    case DiagnosticSeverity::Warning:
+      return emitWarning(location);
+    case DiagnosticSeverity::Note:
+    case DiagnosticSeverity::Remark:
+      break;
+    }
+    return emitRemark(location);
+  };
+  InFlightDiagnostic emitted = emit() << diagnostic.str();
+  for (Diagnostic &note : diagnostic.getNotes())
+    emitted.attachNote(back.map(note.getLocation())) << note.str();
+}
+
+/// Runs Import in a context of its own, for a module whose operations of StableHLO belong to a dialect that the
+/// caller's context has. The converters read attributes in a generic form, which that dialect would not accept.
+static LogicalResult importElsewhere(Compilation &c) {
+  DialectRegistry registry;
+  registerAllDialects(registry);
+  MLIRContext own(registry, MLIRContext::Threading::DISABLED);
+  own.loadDialect<dist::DistDialect>();
+  Transfer there(own), back(c.context);
+  Compilation imported(c.options, own);
+  imported.strategy = c.strategy;
+  imported.programs.step = there.copy(*c.programs.step);
+  if (!imported.programs.step)
+    return failure();
+  ScopedDiagnosticHandler handler(&own, [&](Diagnostic &diagnostic) { forward(diagnostic, back); });
+  if (failed(verify(*imported.programs.step)) || failed(runStage(imported, Stage::Import)))
+    return failure();
+  c.strategy = imported.strategy;
+  c.evaluationStrategy = imported.evaluationStrategy;
+  auto bring = [&](OwningOpRef<ModuleOp> &to, OwningOpRef<ModuleOp> &from) -> LogicalResult {
+    if (!from)
+      return success();
+    to = back.copy(*from);
+    return success(to && succeeded(verify(*to)));
+  };
+  return success(succeeded(bring(c.programs.step, imported.programs.step)) &&
+                 succeeded(bring(c.programs.evaluation, imported.programs.evaluation)));
+}
 
 FailureOr<Compiled> meshwright::compile(ModuleOp module, const strategy::StrategyFile &strategy,
                                         const StageOptions &options, llvm::function_ref<bool(Stage)> enter) {
@@ -25,7 +77,8 @@ FailureOr<Compiled> meshwright::compile(ModuleOp module, const strategy::Strateg
     if (enter && !enter(stage))
       return emitError(UnknownLoc::get(module.getContext()))
              << "compilation was stopped before the stage " << stringifyStage(stage);
-    if (failed(runStage(compilation, stage)))
+    bool isElsewhere = stage == Stage::Import && importer::isOfOtherSource(module);
+    if (failed(isElsewhere ? importElsewhere(compilation) : runStage(compilation, stage)))
       return failure();
   }
   Compiled compiled;

@@ -93,3 +93,21 @@ void meshwright::importer::registerSourceDialects(DialectRegistry &registry) {
   registry.insert<StableHLODialect, CHLODialect, SdyDialect, MHLODialect, VHLODialect, func::FuncDialect,
                   net::NetDialect>();
 }
+
+bool meshwright::importer::isOfOtherSource(ModuleOp module) {
+  std::pair<StringLiteral, TypeID> own[] = {
+      {StableHLODialect::getDialectNamespace(), TypeID::get<StableHLODialect>()},
+      {CHLODialect::getDialectNamespace(), TypeID::get<CHLODialect>()},
+      {SdyDialect::getDialectNamespace(), TypeID::get<SdyDialect>()},
+      {MHLODialect::getDialectNamespace(), TypeID::get<MHLODialect>()},
+      {VHLODialect::getDialectNamespace(), TypeID::get<VHLODialect>()},
+  };
+  WalkResult found = module.walk([&](Operation *op) {
+    StringRef name = op->getName().getDialectNamespace();
+    for (const auto &[known, type] : own)
+      if (name == known && (!op->getDialect() || op->getDialect()->getTypeID() != type))
+        return WalkResult::interrupt();
+    return WalkResult::advance();
+  });
+  return found.wasInterrupted();
+}
