@@ -42,14 +42,12 @@ FormImages getOutImages(const Convolution &c) {
   return {ConvolutionArray::Out, c.out_dtype(), s[1], s[0], s[2], getSpatial(s)};
 }
 
-/// Adds a dimension, if libraries have such: with padding, or without any and with fewer elements than a stride left
-/// over at the end, as a point-wise window leaves them. oneDNN 2.6 writes beyond arrays where there is padding before
-/// and elements are left over.
+/// Adds a dimension, if libraries have such.
 bool add(ConvolutionForm &form, FormDim dim) {
   dim.flipped &= dim.kernel > 1;
   dim.high = (dim.dst - 1) * dim.stride + (dim.kernel - 1) * dim.dilation + 1 - dim.src - dim.low;
   form.dims.push_back(dim);
-  return dim.low >= 0 && (dim.high >= 0 || (dim.low == 0 && dim.high > -dim.stride));
+  return isPlain(dim);
 }
 
 std::optional<ConvolutionForm> getForward(const Convolution &c) {

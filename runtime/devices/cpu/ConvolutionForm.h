@@ -47,6 +47,13 @@ struct FormDim {
   bool flipped;
 };
 
+/// Whether libraries have such a dimension: with padding, or without any and with fewer elements than a stride left
+/// over at the end, as a point-wise window leaves them. oneDNN 2.6 writes beyond arrays where there is padding before
+/// and elements are left over.
+inline bool isPlain(const FormDim &dim) {
+  return dim.low >= 0 && (dim.high >= 0 || (dim.low == 0 && dim.high > -dim.stride));
+}
+
 /// A function of a library of convolutions that computes an instruction.
 struct ConvolutionForm {
   enum Kind { Forward, Data, Weights };

@@ -6,7 +6,7 @@
 // layout that the library likes), those of a part, and what comes after.
 //
 //               before                a part                                      after
-//   forward,    flip and pack the     [reorder images] convolve [reorder]
+//   forward,    flip and pack the     [reorder images or rows] convolve [reorder]
 //   data        weights
 //   weights     –                     [reorder images] convolve into sums         add the sums of all parts,
 //    by images                                                                    reorder [and flip] them
@@ -33,6 +33,9 @@ using namespace meshwright::runtime;
 /// A part of fewer operations is not worth its calls, unless there were fewer parts than this.
 static constexpr double minPartFlops = 2e6;
 static constexpr int64_t usualParts = 8;
+/// Rows of images are divided where there are fewer images than this, into blocks of so many rows and operations.
+static constexpr int64_t minParts = 4, minRows = 8;
+static constexpr double minRowFlops = 1e6;
 /// Channels of a part of a gradient of weights, if there are at least two such parts.
 static constexpr int64_t minPartChannels = 32, vectorChannels = 16;
 /// Positions of a row that a gradient of weights by channels has at least.
@@ -167,6 +170,8 @@ struct LibraryConvolution::Implementation {
   /// How many images, or channels, a part has, and the last one; the steps of both.
   int64_t numParts = 0, partSize = 0, lastSize = 0;
   std::vector<Step> before, whole, last, after;
+  /// The steps of blocks of rows, where a part is such a block of one image.
+  std::vector<std::vector<Step>> rowBlocks;
   uint64_t sharedBytes = 0, scratchBytes = 0;
   /// The sums of parts, one after the other from here on in shared memory, which are added; none where it is zero.
   int64_t sumsOffset = 0, sumBytes = 0;
@@ -174,11 +179,15 @@ struct LibraryConvolution::Implementation {
   std::vector<std::byte *> scratch;
 
   ~Implementation() {
-    for (std::vector<Step> *steps : {&before, &whole, &last, &after})
-      for (Step &step : *steps)
+    auto destroy = [](std::vector<Step> &steps) {
+      for (Step &step : steps)
         for (auto &arguments : step.bound)
           for (dnnl_exec_arg_t &argument : arguments)
             dnnl_memory_destroy(argument.memory);
+    };
+    for (std::vector<Step> *steps : {&before, &whole, &last, &after})
+      destroy(*steps);
+    std::ranges::for_each(rowBlocks, destroy);
   }
 
   static const Library &library() {
@@ -406,7 +415,7 @@ struct LibraryConvolution::Implementation {
         std::clamp<int64_t>(static_cast<int64_t>(minPartFlops * static_cast<double>(form.images) / getFlops()), 1,
                             std::max<int64_t>(form.images / usualParts, 1));
     std::optional<Argument> packed;
-    return divideParts(form.images, size, [&](std::vector<Step> &steps, int64_t images) {
+    auto addSteps = [&](std::vector<Step> &steps, int64_t images, int64_t srcRow = 0, int64_t dstRow = 0) {
       auto src = describeImages(form.src, false, images, form.inputs),
            dst = describeImages(form.dst, true, images, form.outputs);
       if (!src || !dst)
@@ -416,6 +425,8 @@ struct LibraryConvolution::Implementation {
         return false;
       src->perPart = getBytesOf(form.src, form.src.image * size);
       dst->perPart = getBytesOf(form.dst, form.dst.image * size);
+      src->offset = getBytesOf(form.src, form.src.spatial[0] * srcRow);
+      dst->offset = getBytesOf(form.dst, form.dst.spatial[0] * dstRow);
       if (!packed || !areEqual(packed->desc, convolve->weights)) {
         Argument from = *weights;
         if (isFlipped()) {
@@ -441,7 +452,66 @@ struct LibraryConvolution::Implementation {
       }
       addConvolve(steps, std::move(*convolve), isForward ? *read : written, *packed, isForward ? written : *read);
       return !reorders || addReorder(steps, written, out);
-    });
+    };
+    std::vector<RowBlock> blocks = cutRows();
+    if (blocks.size() <= 1)
+      return divideParts(form.images, size, addSteps);
+    FormDim all = form.dims.front();
+    rowBlocks.resize(blocks.size());
+    numParts = form.images * static_cast<int64_t>(blocks.size());
+    bool done = true;
+    for (size_t i = 0; i != blocks.size(); ++i) {
+      form.dims.front() = blocks[i].dim;
+      done = done && addSteps(rowBlocks[i], 1, blocks[i].src, blocks[i].dst);
+    }
+    form.dims.front() = all;
+    return done;
+  }
+
+  /// Some rows of what is written, and the rows of what is read for them: a convolution of its own.
+  struct RowBlock {
+    FormDim dim;
+    int64_t src, dst;
+  };
+
+  /// Blocks of rows that are enough parts where images are few; one where rows cannot be cut.
+  std::vector<RowBlock> cutRows() const {
+    const FormDim &all = form.dims.front();
+    bool isForward = form.kind == ConvolutionForm::Forward;
+    int64_t rows = isForward ? all.dst : all.src, count = (minParts - 1) / form.images + 1;
+    count = std::min(
+        {count, rows / minRows, static_cast<int64_t>(getFlops() / (minRowFlops * static_cast<double>(form.images)))});
+    std::vector<RowBlock> blocks;
+    if (count <= 1)
+      return blocks;
+    // A gradient of data begins where the forward window does.
+    int64_t size = ((rows - 1) / count / all.stride + 1) * all.stride;
+    for (int64_t from = 0; from < rows; from += size) {
+      int64_t to = std::min(rows, from + size);
+      FormDim dim = all;
+      RowBlock block = {dim, from, from};
+      if (isForward) {
+        int64_t first = from * all.stride - all.low,
+                end = (to - 1) * all.stride + (all.kernel - 1) * all.dilation + 1 - all.low;
+        block.src = std::max<int64_t>(first, 0);
+        dim.low = block.src - first;
+        dim.src = std::min(end, all.src) - block.src;
+        dim.dst = to - from;
+      } else {
+        // Element i of src meets position j of dst at i + low − j · stride, which is within the window.
+        int64_t reach = (all.kernel - 1) * all.dilation, first = from + all.low - reach;
+        block.dst = first <= 0 ? 0 : (first - 1) / all.stride + 1;
+        dim.low = from + all.low - block.dst * all.stride;
+        dim.src = to - from;
+        dim.dst = std::min(all.dst, (to - 1 + all.low) / all.stride + 1) - block.dst;
+      }
+      dim.high = (dim.dst - 1) * dim.stride + (dim.kernel - 1) * dim.dilation + 1 - dim.src - dim.low;
+      if (dim.src <= 0 || dim.dst <= 0 || !isPlain(dim))
+        return {};
+      block.dim = dim;
+      blocks.push_back(block);
+    }
+    return blocks;
   }
 
   static int64_t getBytesOf(const auto &array, int64_t elements) {
@@ -640,6 +710,8 @@ Status LibraryConvolution::bind(std::byte *shared, std::span<std::byte *const> s
   implementation->scratch.assign(scratch.begin(), scratch.end());
   MW_TRY(implementation->bind(implementation->before, 1));
   MW_TRY(implementation->bind(implementation->after, 1));
+  for (std::vector<Step> &steps : implementation->rowBlocks)
+    MW_TRY(implementation->bind(steps, scratch.size()));
   MW_TRY(implementation->bind(implementation->whole, scratch.size()));
   return implementation->bind(implementation->last, scratch.size());
 }
@@ -647,7 +719,12 @@ Status LibraryConvolution::bind(std::byte *shared, std::span<std::byte *const> s
 Status LibraryConvolution::begin(const Addresses &at) { return implementation->run(implementation->before, 0, at, 0); }
 
 Status LibraryConvolution::runParts(size_t thread, const Addresses &at, int64_t from, int64_t to) {
+  auto blocks = static_cast<int64_t>(implementation->rowBlocks.size());
   for (int64_t part = from; part != to; ++part) {
+    if (blocks != 0) {
+      MW_TRY(implementation->run(implementation->rowBlocks[part % blocks], thread, at, part / blocks));
+      continue;
+    }
     bool isLast = part + 1 == implementation->numParts && implementation->lastSize != implementation->partSize;
     MW_TRY(implementation->run(isLast ? implementation->last : implementation->whole, thread, at, part));
   }

@@ -187,13 +187,13 @@ struct LayerDim {
   int64_t size, window, stride, dilation, low, out;
 };
 
-enum class Layout { ChannelsLast, ChannelsFirst, Random };
+enum class ImageLayout { ChannelsLast, ChannelsFirst, Random };
 
 /// A layer of a network, and its derivatives as the compiler writes them.
 struct Layer {
   int64_t groups, images, inputs, outputs;
   std::vector<LayerDim> dims;
-  Layout layout;
+  ImageLayout layout;
   DType type, outType;
   /// Whether the window is that of a layer whose weights another framework keeps the other way round.
   bool isReversed;
@@ -209,8 +209,8 @@ struct Layer {
     int64_t longest = isWide || layer.images > 3 ? 5 : 18;
     for (int64_t left = random.chance(70) ? 2 : random.chance(60) ? 1 : 3; left != 0; --left)
       layer.dims.push_back(pickDim(random, left == 3 ? 4 : longest));
-    layer.layout = random.choose(
-        std::vector<Layout>{Layout::ChannelsLast, Layout::ChannelsLast, Layout::ChannelsFirst, Layout::Random});
+    layer.layout = random.choose(std::vector<ImageLayout>{ImageLayout::ChannelsLast, ImageLayout::ChannelsLast,
+                                                          ImageLayout::ChannelsFirst, ImageLayout::Random});
     layer.type = random.chance(60) ? F32 : BF16;
     layer.outType = layer.type == BF16 && random.chance(70) ? BF16 : F32;
     layer.isReversed = random.chance(15);
@@ -279,7 +279,7 @@ private:
   /// The layouts of the arrays, by the dimensions in which images and channels, and inputs and outputs are.
   Orders order(size_t lhsImage, size_t lhsChannel, size_t input, size_t output, size_t outImage,
                size_t outChannel) const {
-    if (layout == Layout::Random)
+    if (layout == ImageLayout::Random)
       return {};
     std::vector<size_t> spatial;
     for (size_t i = dims.size(); i-- != 0;)
@@ -289,7 +289,7 @@ private:
       before.insert(before.end(), after.begin(), after.end());
       return before;
     };
-    bool isLast = layout == Layout::ChannelsLast;
+    bool isLast = layout == ImageLayout::ChannelsLast;
     auto images = [&](size_t image, size_t channel) {
       return isLast ? join({channel, 0}, {image}) : join({}, {channel, 0, image});
     };
@@ -341,6 +341,31 @@ TEST(ConvolutionSet, LayersAndTheirDerivatives) {
   }
   // Its code depends on the processor, but there is some for each.
   EXPECT_GT(byLibrary, 0);
+}
+
+TEST(ConvolutionSet, RowsOfOneImage) {
+  Random random;
+  int64_t parts = 0;
+  for (int round = 0; round != 6; ++round) {
+    SCOPED_TRACE(random.describe(round));
+    int64_t stride = round % 2 + 1, window = random.pick(2, 4), size = random.pick(48, 56),
+            low = random.pick(0, window - 1);
+    LayerDim wide = {size, window, stride, 1, low, (size + window - 1 - window) / stride + 1},
+             narrow = {8, 2, 1, 1, 0, 7};
+    Layer layer = {
+        1,   1,   32,   32, {wide, narrow}, round < 4 ? ImageLayout::ChannelsLast : ImageLayout::ChannelsFirst,
+        F32, F32, false};
+    for (auto make : {&Layer::makeForward, &Layer::makeData}) {
+      Problem problem = (layer.*make)(random);
+      SCOPED_TRACE(problem.convolution.ShortDebugString());
+      problem.check();
+      if (HasFatalFailure())
+        return;
+      if (auto library = LibraryConvolution::create(problem.convolution, 1))
+        parts = std::max(parts, library->getNumParts());
+    }
+  }
+  EXPECT_GT(parts, 1);
 }
 
 TEST(ConvolutionSet, SizesBeyondOneBlock) {
