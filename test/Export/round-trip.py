@@ -19,8 +19,9 @@ FIXTURES = TEST / "fixtures"
 # Large, and of the same kinds as others.
 LEFT_OUT = {"gpt2-12", "gpt2-24-f64", "gpt2-8", "random", "gpt2-rbg-tiny-f64", "gpt2-dropout-tiny-f64",
             "gpt2-tiny.generic", "gpt2-tiny.no-names", "mlp-tiny.generic-no-names", "bert-tiny", "gpt2-adafactor-step"}
-# A Cholesky factor gets a mask by each writing, and a test for failure by each reading.
-GROWING = {"orders", "derivatives-orders"}
+# A Cholesky factor gets a mask by each writing, and a test for failure by each reading; a part of a dimension that is split
+# completely gets another dimension of size 1 by each reading.
+GROWING = {"orders", "derivatives-orders", "experts-step", "partial-step", "projection-step"}
 NUMERICS = ["operations", "orders"]
 
 
