@@ -263,8 +263,7 @@ void Recomputer::findScores() {
       continue;
     for (const tiling::Member &member : region.members)
       for (const tiling::Labels &labels : member.results)
-        if (auto known = numbers.find(member.op);
-            known != numbers.end() && labels[tiling::kRows] && labels[tiling::kColumns])
+        if (auto known = numbers.find(member.op); known != numbers.end() && tiling::isWide(labels))
           items[known->second].score = items[known->second].repeatable;
   }
 }

@@ -50,7 +50,6 @@ private:
   bool join(Operation *op);
   std::optional<Places> spread(const ShardingRule &rule, const Places &known, int64_t size) const;
   Places getKnown(Operation *op, unsigned axis) const;
-  bool isWide(const Labels &labels) const { return labels[kRows] && labels[kColumns]; }
   bool mayRepeat(Operation *op);
   bool mayJoin(Operation *op);
   void findDependent();
@@ -208,36 +207,24 @@ static bool isSplat(Operation *op) {
   return constant && isa<SplatElementsAttr>(constant.getValue());
 }
 
-/// True if the value of `op` depends on the indices of its elements alone; `known` has what was found before.
-static bool isMadeOfIndices(Operation *op, DenseMap<Operation *, bool> &known) {
+/// True if the value of `op` is computed from indices, constants, and values of fewer than `small` elements, by
+/// operations that move elements or compute each by itself; `known` has the results so far.
+static bool isMadeOfIndices(Operation *op, int64_t small, DenseMap<Operation *, bool> &known) {
   if (isSplat(op) || isa<net::IotaOp>(op))
     return true;
-  if ((!op->hasTrait<OpTrait::Elementwise>() && !net::getMovement(op)) || op->getNumOperands() == 0)
+  if (!op->hasTrait<OpTrait::Elementwise>() && !net::getMovement(op))
     return false;
   if (auto found = known.find(op); found != known.end())
     return found->second;
   bool isMade = llvm::all_of(op->getOperands(), [&](Value operand) {
     Operation *maker = operand.getDefiningOp();
-    return maker && isMadeOfIndices(maker, known);
+    return typeOf(operand).getNumElements() < small || (maker && isMadeOfIndices(maker, small, known));
   });
   return known[op] = isMade;
 }
 
 /// Operations that cost little to compute in every tile, wherever they stand.
-bool Grower::mayRepeat(Operation *op) {
-  if (isSplat(op) || isa<net::IotaOp>(op))
-    return true;
-  if (!op->hasTrait<OpTrait::Elementwise>() && !net::getMovement(op))
-    return false;
-  if (auto known = repeatable.find(op); known != repeatable.end())
-    return known->second;
-  // Their values are made of nothing, or of values with fewer elements than the scores have.
-  bool may = llvm::all_of(op->getOperands(), [&](Value operand) {
-    Operation *maker = operand.getDefiningOp();
-    return typeOf(operand).getNumElements() < sizes[kRows] * sizes[kColumns] || (maker && mayRepeat(maker));
-  });
-  return repeatable[op] = may;
-}
+bool Grower::mayRepeat(Operation *op) { return isMadeOfIndices(op, sizes[kRows] * sizes[kColumns], repeatable); }
 
 bool Grower::mayJoin(Operation *op) {
   if (op->getNumRegions() != 0 || op->hasTrait<net::LoopPart>() || isa<net::ConstantOp>(op) || !isPure(op) ||
@@ -277,7 +264,7 @@ bool Grower::addNeighbours() {
         continue;
       if (!isWide(labels)) {
         // Masks compare them.
-        if (isMadeOfIndices(maker, fromIndices))
+        if (isMadeOfIndices(maker, 0, fromIndices))
           add(maker);
         continue;
       }
@@ -493,19 +480,22 @@ std::optional<ScoreRegion> Grower::grow() {
   ScoreRegion region;
   region.product = product;
   region.sizes = sizes;
-  for (auto &[op, member] : members)
+  for (auto &[op, member] : members) {
+    region.inside.insert(op);
     region.members.push_back(std::move(member));
+  }
   llvm::sort(region.members, [](const Member &a, const Member &b) { return a.op->isBeforeInBlock(b.op); });
   region.readers = readers;
   return region;
 }
 
-void tiling::separateIndices(Block &block) {
+/// Gives every repetition of a value made of indices a value of its own.
+static void separateIndices(Block &block) {
   DenseMap<Operation *, bool> known;
   for (auto broadcast : llvm::make_early_inc_range(block.getOps<net::BroadcastOp>())) {
     // The value, back to the index from which it is made.
     Operation *maker = broadcast.getOperand().getDefiningOp();
-    if (!maker || maker->hasOneUse() || !isMadeOfIndices(maker, known))
+    if (!maker || maker->hasOneUse() || !isMadeOfIndices(maker, 0, known))
       continue;
     llvm::SetVector<Operation *> chain;
     chain.insert(maker);
@@ -539,4 +529,21 @@ SmallVector<ScoreRegion, 0> tiling::findRegions(Block &block, const net::LoopNes
     regions.push_back(std::move(*region));
   }
   return regions;
+}
+
+SmallVector<ScoreRegion, 0> tiling::findRegionsWithMasks(Block &block, const RegionOptions &options) {
+  SmallVector<ScoreRegion, 0> regions = findRegions(block, net::LoopNest::findBodies(block), options);
+  if (regions.empty())
+    return regions;
+  separateIndices(block);
+  return findRegions(block, net::LoopNest::findBodies(block), options);
+}
+
+Value tiling::getRepeated(Value value) {
+  while (Operation *maker = value.getDefiningOp()) {
+    if (!net::movesWhole(maker))
+      break;
+    value = maker->getOperand(0);
+  }
+  return value;
 }

@@ -219,9 +219,6 @@ bool Tiler::prepare() {
   for (size_t level = 0; level != plan.axes.size(); ++level)
     names.push_back("tile" + std::to_string(level));
   mesh = dist::Mesh(names, plan.counts);
-  DenseSet<Operation *> inside;
-  for (const Member &member : region.members)
-    inside.insert(member.op);
   for (const Member &member : region.members) {
     auto &operands = operandPlacements.emplace_back();
     auto &results = resultPlacements.emplace_back();
@@ -232,7 +229,7 @@ bool Tiler::prepare() {
         return false;
       operands.push_back(*placement);
       Operation *maker = operand.getDefiningOp();
-      bool isInput = !maker || !inside.contains(maker);
+      bool isInput = !maker || !region.inside.contains(maker);
       read.push_back(isInput ? std::optional(getInput(operand, labels, *placement)) : std::nullopt);
     }
     for (auto [result, labels] : llvm::zip(member.op->getResults(), member.results)) {
@@ -240,7 +237,7 @@ bool Tiler::prepare() {
       if (!placement)
         return false;
       results.push_back(*placement);
-      bool isRead = llvm::any_of(result.getUsers(), [&](Operation *user) { return !inside.contains(user); });
+      bool isRead = llvm::any_of(result.getUsers(), [&](Operation *user) { return !region.inside.contains(user); });
       if (!member.dependent || !isRead)
         continue;
       Output &output = outputs.emplace_back(Output{cast<OpResult>(result), *placement, labels[kColumns], {}});
@@ -510,12 +507,9 @@ SmallVector<Value> Tiler::emit(unsigned level) {
 
 void Tiler::run() {
   Operation *last = nullptr;
-  DenseSet<Operation *> inside;
-  for (const Member &member : region.members) {
-    inside.insert(member.op);
+  for (const Member &member : region.members)
     if (member.dependent)
       last = member.op;
-  }
   builder.setInsertionPointAfter(last);
   Operation *after = last->getNextNode();
   for (Input &input : inputs)
@@ -524,7 +518,7 @@ void Tiler::run() {
   for (auto [output, result] : llvm::zip(outputs, results)) {
     RankedTensorType type = typeOf(output.result);
     Value whole = net().convert(unstack(result, output.placement, type.getShape()), type.getElementType());
-    output.result.replaceUsesWithIf(whole, [&](OpOperand &use) { return !inside.contains(use.getOwner()); });
+    output.result.replaceUsesWithIf(whole, [&](OpOperand &use) { return !region.inside.contains(use.getOwner()); });
   }
   for (Operation &op : llvm::make_range(std::next(last->getIterator()), after->getIterator()))
     if (op.getAttrs().empty())
@@ -557,13 +551,7 @@ struct TileRegionsPass : schedule::impl::TileRegionsPassBase<TileRegionsPass> {
   }
 
   void tile(Block &block) {
-    net::LoopNest nest = net::LoopNest::findBodies(block);
-    SmallVector<ScoreRegion, 0> regions = findRegions(block, nest, {.minBytes = minBytes});
-    if (regions.empty())
-      return;
-    separateIndices(block);
-    nest = net::LoopNest::findBodies(block);
-    regions = findRegions(block, nest, {.minBytes = minBytes});
+    SmallVector<ScoreRegion, 0> regions = findRegionsWithMasks(block, {.minBytes = minBytes});
     VisibleColumns visible(regions);
     SmallVector<std::optional<Plan>> plans =
         llvm::map_to_vector(regions, [&](const ScoreRegion &region) { return planTiles(region, visible, tileBytes); });

@@ -66,6 +66,8 @@ bool tiling::hides(Value value, Hiding hiding) {
   return splat && ::hides(*splat, hiding);
 }
 
+static bool isFinite(const Fact &fact) { return fact.kind == Fact::Ordinary || fact.kind == Fact::Zero; }
+
 static Fact getSplat(net::ConstantOp constant, Hiding hiding) {
   auto splat = dyn_cast<SplatElementsAttr>(constant.getValue());
   if (!splat)
@@ -173,22 +175,11 @@ Fact Evaluator::evaluateIota(net::IotaOp iota, const Labels &labels) const {
   return fit(0, shapeOf(iota.getResult())[iota.getDim()] - 1, type);
 }
 
-/// The value that `value` repeats.
-static Value getRepeated(Value value) {
-  while (Operation *maker = value.getDefiningOp()) {
-    if (!net::movesWhole(maker))
-      break;
-    value = maker->getOperand(0);
-  }
-  return value;
-}
-
 /// A hidden score minus the maximum of its row is as low, if that is the maximum of some scores that are not hidden.
 Fact Evaluator::subtract(net::SubtractOp op) const {
   Fact lhs = get(op.getLhs()), rhs = get(op.getRhs());
   if (lhs.kind == Fact::Numbers && rhs.kind == Fact::Numbers)
     return fit(lhs.low - rhs.high, lhs.high - rhs.low, net::elementTypeOf(op.getResult()));
-  auto isFinite = [](const Fact &fact) { return fact.kind == Fact::Ordinary || fact.kind == Fact::Zero; };
   if (lhs.kind == Fact::Lowest && (isFinite(rhs) || isVisibleMaximum(getRepeated(op.getRhs()), rectangle)))
     return {Fact::Lowest};
   if (lhs.kind == Fact::Zero && rhs.kind == Fact::Zero)
@@ -199,7 +190,7 @@ Fact Evaluator::subtract(net::SubtractOp op) const {
 Fact Evaluator::evaluate(const Member &member) const {
   Operation *op = member.op;
   if (isa<net::DotOp>(op))
-    return {member.results[0][kRows] && member.results[0][kColumns] ? Fact::Ordinary : Fact::Unknown};
+    return {isWide(member.results[0]) ? Fact::Ordinary : Fact::Unknown};
   if (auto constant = dyn_cast<net::ConstantOp>(op))
     return getSplat(constant, hiding);
   if (auto iota = dyn_cast<net::IotaOp>(op))
@@ -208,7 +199,6 @@ Fact Evaluator::evaluate(const Member &member) const {
   if (net::movesWhole(op))
     return in[0];
   auto isKind = [&](Fact::Kind kind) { return [kind](const Fact &fact) { return fact.kind == kind; }; };
-  auto isFinite = [](const Fact &fact) { return fact.kind == Fact::Ordinary || fact.kind == Fact::Zero; };
   Type type = net::elementTypeOf(op->getResult(0));
   if (isa<net::ConvertOp>(op)) {
     if (isa<IntegerType>(type))
@@ -269,7 +259,7 @@ VisibleColumns::VisibleColumns(ArrayRef<ScoreRegion> regions, Hiding hiding) : h
   for (const ScoreRegion &region : regions)
     for (const Member &member : region.members)
       if (auto reduce = dyn_cast<net::ReduceOp>(member.op);
-          reduce && reduce.getKind() == ReduceKind::Max && member.operands[0][kRows] && member.operands[0][kColumns])
+          reduce && reduce.getKind() == ReduceKind::Max && isWide(member.operands[0]))
         maxima[reduce] = &region;
 }
 
@@ -337,13 +327,9 @@ bool VisibleColumns::mayLeaveOut(const ScoreRegion &region, int64_t begin, int64
     return other && other->sizes[kRows] == region.sizes[kRows] && isVisible(maker, inside.top, inside.bottom);
   };
   Evaluator evaluator(region, rectangle, hiding, isVisibleMaximum);
-  DenseSet<Operation *> inside;
-  for (const Member &member : region.members)
-    inside.insert(member.op);
   for (const Member &member : region.members) {
     if (!member.dependent)
       continue;
-    auto isWide = [](const Labels &labels) { return labels[kRows] && labels[kColumns]; };
     bool hasWide = false, hasZero = false, hasLowest = false;
     for (auto [operand, labels] : llvm::zip(member.op->getOperands(), member.operands)) {
       Fact::Kind kind = evaluator.get(operand).kind;
@@ -352,8 +338,8 @@ bool VisibleColumns::mayLeaveOut(const ScoreRegion &region, int64_t begin, int64
       hasLowest |= isWide(labels) && kind == Fact::Lowest;
     }
     const Labels &labels = member.results[0];
-    bool isKept =
-        isWide(labels) && llvm::any_of(member.op->getUsers(), [&](Operation *user) { return !inside.contains(user); });
+    bool isKept = isWide(labels) &&
+                  llvm::any_of(member.op->getUsers(), [&](Operation *user) { return !region.inside.contains(user); });
     if (isKept && evaluator.get(member.op->getResult(0)).kind != Fact::Zero)
       return false;
     if (!hasWide || isWide(labels))

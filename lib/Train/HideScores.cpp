@@ -13,7 +13,6 @@
 #include "meshwright/Tiling/VisibleColumns.h"
 #include "meshwright/Train/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "llvm/ADT/SetVector.h"
 
 namespace meshwright::train {
 #define GEN_PASS_DEF_HIDESCORESPASS
@@ -54,10 +53,7 @@ private:
       return maxima.contains(user);
     if (!isa<net::SubtractOp>(user) || use.getOperandNumber() != 0)
       return false;
-    Value maximum = user->getOperand(1);
-    while (maximum.getDefiningOp() && net::movesWhole(maximum.getDefiningOp()))
-      maximum = maximum.getDefiningOp()->getOperand(0);
-    return maxima.contains(maximum.getDefiningOp()) &&
+    return maxima.contains(getRepeated(user->getOperand(1)).getDefiningOp()) &&
            llvm::all_of(user->getUsers(), [](Operation *reader) { return isa<net::ExpOp>(reader); });
   }
 
@@ -80,13 +76,7 @@ struct HideScoresPass : train::impl::HideScoresPassBase<HideScoresPass> {
     };
     if (llvm::none_of(block.getOps<net::SelectOp>(), isMask))
       return;
-    net::LoopNest nest = net::LoopNest::findBodies(block);
-    SmallVector<ScoreRegion, 0> regions = findRegions(block, nest, {.role = {}, .ignoresBackward = true});
-    if (regions.empty())
-      return;
-    separateIndices(block);
-    nest = net::LoopNest::findBodies(block);
-    regions = findRegions(block, nest, {.role = {}, .ignoresBackward = true});
+    SmallVector<ScoreRegion, 0> regions = findRegionsWithMasks(block, {.role = {}, .ignoresBackward = true});
     Flow flow(VisibleColumns(regions, Hiding::Lowest).findVisible());
     for (auto select : llvm::make_early_inc_range(block.getOps<net::SelectOp>())) {
       if (!isMask(select) || !flow.endsInSoftmax(select.getResult()))

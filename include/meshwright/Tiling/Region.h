@@ -41,6 +41,9 @@ struct Member {
 /// The axis of a region that its tiles divide, and the one that they span.
 inline constexpr unsigned kRows = 0, kColumns = 1;
 
+/// True if a tensor has rows and columns.
+inline bool isWide(const Labels &labels) { return labels[kRows] && labels[kColumns]; }
+
 struct ScoreRegion {
   /// The first product.
   mlir::Operation *product;
@@ -49,6 +52,8 @@ struct ScoreRegion {
   llvm::SmallVector<int64_t, 4> sizes;
   /// In the order of the block.
   llvm::SmallVector<Member, 0> members;
+  /// The operations of the members.
+  llvm::DenseSet<mlir::Operation *> inside;
   /// Operations between the first and the last dependent member that depend on the region and are no members.
   llvm::SmallVector<mlir::Operation *> readers;
 };
@@ -73,9 +78,13 @@ inline constexpr int64_t kLeastGrowth = 4;
 llvm::SmallVector<ScoreRegion, 0> findRegions(mlir::Block &block, const net::LoopNest &nest,
                                               const RegionOptions &options);
 
-/// Gives every repetition of a value made of indices, as of the numbers of rows and columns that a mask compares, a
-/// value of its own. One that is repeated along rows and along columns would be in no region.
-void separateIndices(mlir::Block &block);
+/// The same after a change of `block`, if it has any: every repetition of a value made of indices, as of the numbers of
+/// rows and columns that a mask compares, gets a value of its own. One that is repeated along rows and along columns
+/// would be in no region.
+llvm::SmallVector<ScoreRegion, 0> findRegionsWithMasks(mlir::Block &block, const RegionOptions &options);
+
+/// The value that `value` repeats or moves.
+mlir::Value getRepeated(mlir::Value value);
 
 } // namespace meshwright::tiling
 
