@@ -63,6 +63,7 @@ private:
   bool keepsScores();
   void addAxes();
   bool addAxis(unsigned dim);
+  void forEachLabels(llvm::function_ref<void(Labels &)> fn);
 
   net::DotOp product;
   const net::LoopNest &nest;
@@ -84,6 +85,11 @@ private:
 static ShardingRule getRule(Operation *op) {
   auto interface = dyn_cast<dist::ShardingOpInterface>(op);
   return interface ? interface.getShardingRule() : ShardingRule::whole(op);
+}
+
+/// The labels of operand or result `index`, operands first.
+static Labels &getLabels(Member &member, size_t index) {
+  return index < member.operands.size() ? member.operands[index] : member.results[index - member.operands.size()];
 }
 
 static const TensorRule &getTensor(const ShardingRule &rule, unsigned index) {
@@ -146,8 +152,7 @@ bool Grower::add(Operation *op) {
     if (!places)
       return false;
     for (auto [index, place] : llvm::enumerate(*places))
-      (index < member.operands.size() ? member.operands[index] : member.results[index - member.operands.size()])
-          .push_back(place);
+      getLabels(member, index).push_back(place);
   }
   // Members that read a result, and those that make an operand, see the axes where this operation does.
   for (auto [operand, labels] : llvm::zip(op->getOperands(), member.operands))
@@ -379,16 +384,18 @@ bool Grower::keepsScores() {
   return hasInner;
 }
 
+void Grower::forEachLabels(llvm::function_ref<void(Labels &)> fn) {
+  for (auto &[op, member] : members)
+    for (size_t index = 0; index != member.operands.size() + member.results.size(); ++index)
+      fn(getLabels(member, index));
+}
+
 /// Makes rows the axis along which tiles add up.
 bool Grower::orient() {
   if (leavesReduced(kRows) && hasSoftmax())
     return true;
   std::swap(sizes[kRows], sizes[kColumns]);
-  for (auto &[op, member] : members)
-    for (auto *tensors : {static_cast<SmallVectorImpl<Labels> *>(&member.operands),
-                          static_cast<SmallVectorImpl<Labels> *>(&member.results)})
-      for (Labels &labels : *tensors)
-        std::swap(labels[kRows], labels[kColumns]);
+  forEachLabels([](Labels &labels) { std::swap(labels[kRows], labels[kColumns]); });
   return leavesReduced(kRows) && hasSoftmax();
 }
 
@@ -397,12 +404,7 @@ bool Grower::addAxis(unsigned dim) {
   unsigned axis = sizes.size();
   int64_t size = shapeOf(product.getResult())[dim];
   sizes.push_back(size);
-  for (auto &[op, member] : members) {
-    for (Labels &labels : member.operands)
-      labels.emplace_back();
-    for (Labels &labels : member.results)
-      labels.emplace_back();
-  }
+  forEachLabels([](Labels &labels) { labels.emplace_back(); });
   members[product].results[0][axis] = Digit{dim, size, 1};
   llvm::SetVector<Operation *> worklist;
   worklist.insert(product);
@@ -411,8 +413,7 @@ bool Grower::addAxis(unsigned dim) {
     Member &member = members[op];
     Places known = getKnown(op, axis);
     for (auto [index, place] : llvm::enumerate(known)) {
-      std::optional<Digit> &own = index < member.operands.size() ? member.operands[index][axis]
-                                                                 : member.results[index - member.operands.size()][axis];
+      std::optional<Digit> &own = getLabels(member, index)[axis];
       if (own && place && *own != *place)
         return false;
       if (own)
@@ -423,8 +424,7 @@ bool Grower::addAxis(unsigned dim) {
       return false;
     bool hasChanged = op == product;
     for (auto [index, place] : llvm::enumerate(*places)) {
-      std::optional<Digit> &own = index < member.operands.size() ? member.operands[index][axis]
-                                                                 : member.results[index - member.operands.size()][axis];
+      std::optional<Digit> &own = getLabels(member, index)[axis];
       hasChanged |= own != place;
       own = place;
     }
@@ -451,14 +451,8 @@ void Grower::addAxes() {
   for (auto [dim, size] : llvm::enumerate(shapeOf(product.getResult()))) {
     if (size == 1 || dim == seed[kRows]->dim || dim == seed[kColumns]->dim || addAxis(dim))
       continue;
-    unsigned axis = sizes.size() - 1;
     sizes.pop_back();
-    for (auto &[op, member] : members) {
-      for (Labels &labels : member.operands)
-        labels.truncate(axis);
-      for (Labels &labels : member.results)
-        labels.truncate(axis);
-    }
+    forEachLabels([](Labels &labels) { labels.pop_back(); });
   }
 }
 

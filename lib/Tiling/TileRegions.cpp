@@ -123,25 +123,33 @@ static std::optional<Plan> planTiles(const ScoreRegion &region, const VisibleCol
 
 namespace {
 
-/// A value that the region reads from outside.
+/// A value that the region reads from outside. Loop number i divides it if axis i of the placement does.
 struct Input {
   Value value;
   Placement placement;
   /// The place of the columns, if it has them.
   std::optional<Digit> columns;
-  /// The loops that divide it, as positions in the plan.
-  SmallVector<unsigned, 4> levels;
   /// The value in the loops that are open.
   Value current;
 };
 
-/// A value that others read from the region.
+/// A value that others read from the region. The tiles of loop number i are parts of it if axis i of the placement
+/// splits it, and addends otherwise.
 struct Output {
   OpResult result;
   Placement placement;
   std::optional<Digit> columns;
-  /// For each loop whether its tiles are parts of the value; otherwise they are addends.
-  SmallVector<bool, 4> isSplit;
+};
+
+/// A loop that is being written.
+struct OpenLoop {
+  net::LoopOp loop;
+  /// The number of its first tile.
+  int64_t first;
+  /// The end of what stands at the beginning of its body.
+  Operation *head;
+  /// The number of the tile, once it is asked for.
+  Value coordinate;
 };
 
 /// Writes the loops of one region.
@@ -166,6 +174,7 @@ private:
   SmallVector<Value> emitMembers(const Columns &columns);
   SmallVector<Value> emitMember(unsigned index, ValueRange operands, const Columns &columns);
   Operation *resize(const Member &member, const Columns &columns, Block &scratch);
+  Value cut(Value value, unsigned dim, int64_t begin, int64_t end);
   Value restrict(Value value, std::optional<Digit> place, unsigned numBefore, const Columns &columns);
   Value widen(Value value, std::optional<Digit> place, unsigned numBefore, const Columns &columns);
   Value getCoordinate(unsigned level);
@@ -183,11 +192,8 @@ private:
   SmallVector<SmallVector<Placement, 3>, 0> operandPlacements;
   SmallVector<SmallVector<Placement, 1>, 0> resultPlacements;
   SmallVector<Output> outputs;
-  /// The loops that are open, the first number of each, and the coordinates that were asked for.
-  SmallVector<net::LoopOp> open;
-  SmallVector<int64_t> firsts;
-  SmallVector<Operation *> heads;
-  SmallVector<Value> coordinates;
+  /// From the outermost on.
+  SmallVector<OpenLoop> open;
 };
 
 } // namespace
@@ -207,10 +213,7 @@ unsigned Tiler::getInput(Value value, const Labels &labels, const Placement &pla
   for (auto [index, input] : llvm::enumerate(inputs))
     if (input.value == value && input.placement == placement && input.columns == labels[kColumns])
       return index;
-  Input &input = inputs.emplace_back(Input{value, placement, labels[kColumns], {}, {}});
-  for (auto [level, axis] : llvm::enumerate(plan.axes))
-    if (labels[axis])
-      input.levels.push_back(level);
+  inputs.push_back({value, placement, labels[kColumns], {}});
   return inputs.size() - 1;
 }
 
@@ -238,11 +241,8 @@ bool Tiler::prepare() {
         return false;
       results.push_back(*placement);
       bool isRead = llvm::any_of(result.getUsers(), [&](Operation *user) { return !region.inside.contains(user); });
-      if (!member.dependent || !isRead)
-        continue;
-      Output &output = outputs.emplace_back(Output{cast<OpResult>(result), *placement, labels[kColumns], {}});
-      for (unsigned axis : plan.axes)
-        output.isSplit.push_back(labels[axis].has_value());
+      if (member.dependent && isRead)
+        outputs.push_back({cast<OpResult>(result), *placement, labels[kColumns]});
     }
   }
   return true;
@@ -301,14 +301,19 @@ Value Tiler::unstack(Value value, const Placement &placement, ArrayRef<int64_t> 
   return net().reshape(net().transpose(net().reshape(value, permuted), inverse), shape);
 }
 
+/// The indices of `value` along `dim` from `begin` to before `end`.
+Value Tiler::cut(Value value, unsigned dim, int64_t begin, int64_t end) {
+  SmallVector<int64_t> starts(typeOf(value).getRank(), 0), limits(shapeOf(value)), steps(starts.size(), 1);
+  starts[dim] = begin;
+  limits[dim] = end;
+  return net().slice(value, starts, limits, steps);
+}
+
 /// The part of `value` in `columns`; `numBefore` dimensions of stacks come before its own.
 Value Tiler::restrict(Value value, std::optional<Digit> place, unsigned numBefore, const Columns &columns) {
   if (!place || columns.size() == region.sizes[kColumns])
     return value;
-  SmallVector<int64_t> starts(typeOf(value).getRank(), 0), limits(shapeOf(value)), steps(starts.size(), 1);
-  starts[numBefore + place->dim] = columns.begin;
-  limits[numBefore + place->dim] = columns.end;
-  return net().slice(value, starts, limits, steps);
+  return cut(value, numBefore + place->dim, columns.begin, columns.end);
 }
 
 /// The inverse: zeros in all other columns.
@@ -327,21 +332,21 @@ Value Tiler::widen(Value value, std::optional<Digit> place, unsigned numBefore, 
 
 /// The number of the tile on the axis of loop `level`.
 Value Tiler::getCoordinate(unsigned level) {
-  Value &coordinate = coordinates[level];
+  auto &[loop, first, head, coordinate] = open[level];
   if (coordinate)
     return coordinate;
   OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPoint(open[level]);
+  builder.setInsertionPoint(loop);
   SmallVector<int32_t> numbers;
-  for (int64_t i = 0; i != static_cast<int64_t>(open[level].getCount()); ++i)
-    numbers.push_back(firsts[level] + i);
+  for (int64_t i = 0; i != static_cast<int64_t>(loop.getCount()); ++i)
+    numbers.push_back(first + i);
   auto type = RankedTensorType::get({static_cast<int64_t>(numbers.size())}, builder.getI32Type());
   auto constant = net::ConstantOp::create(builder, loc, type, DenseElementsAttr::get(type, ArrayRef(numbers)));
-  builder.setInsertionPointAfter(heads[level]);
-  auto take = net::TakeOp::create(builder, loc, RankedTensorType::get({}, builder.getI32Type()), constant,
-                                  open[level].getIndex());
+  builder.setInsertionPointAfter(head);
+  auto take =
+      net::TakeOp::create(builder, loc, RankedTensorType::get({}, builder.getI32Type()), constant, loop.getIndex());
   own(take);
-  heads[level] = take;
+  head = take;
   return coordinate = take;
 }
 
@@ -417,13 +422,10 @@ SmallVector<Value> Tiler::emitLoop(unsigned level, int64_t first, int64_t count,
                                    llvm::function_ref<SmallVector<Value>()> emitBody) {
   auto loop = net::LoopOp::create(builder, loc, count);
   own(loop);
-  open.push_back(loop);
-  firsts.push_back(first);
-  heads.push_back(loop);
-  coordinates.emplace_back();
+  open.push_back({loop, first, loop, {}});
   SmallVector<Value> before = llvm::map_to_vector(inputs, [](const Input &input) { return input.current; });
   for (Input &input : inputs)
-    if (llvm::is_contained(input.levels, level)) {
+    if (input.placement.findSplit(level)) {
       RankedTensorType type = typeOf(input.current);
       input.current =
           net::TakeOp::create(builder, loc, type.clone(type.getShape().drop_front()), input.current, loop.getIndex());
@@ -433,7 +435,7 @@ SmallVector<Value> Tiler::emitLoop(unsigned level, int64_t first, int64_t count,
   SmallVector<std::pair<size_t, net::CarryOp>> carries;
   for (auto [index, output] : llvm::enumerate(outputs)) {
     RankedTensorType type = typeOf(made[index]);
-    if (output.isSplit[level]) {
+    if (output.placement.findSplit(level)) {
       SmallVector<int64_t> shape = {count};
       llvm::append_range(shape, type.getShape());
       made[index] = net::StackOp::create(builder, loc, type.clone(shape), made[index], loop.getIndex());
@@ -455,9 +457,6 @@ SmallVector<Value> Tiler::emitLoop(unsigned level, int64_t first, int64_t count,
   }
   own(net::EndLoopOp::create(builder, loc, loop.getIndex()));
   open.pop_back();
-  firsts.pop_back();
-  heads.pop_back();
-  coordinates.pop_back();
   for (auto [input, value] : llvm::zip(inputs, before))
     input.current = value;
   return made;
@@ -470,28 +469,26 @@ SmallVector<Value> Tiler::emitRows() {
   SmallVector<Value> before = llvm::map_to_vector(inputs, [](const Input &input) { return input.current; });
   for (const Stretch &stretch : plan.stretches) {
     for (auto [input, whole] : llvm::zip(inputs, before)) {
-      bool isStack = llvm::is_contained(input.levels, level);
+      bool isStack = input.placement.findSplit(level).has_value();
       input.current = restrict(whole, input.columns, isStack, stretch.columns);
-      if (!isStack || stretch.numTiles == plan.counts[level])
-        continue;
-      SmallVector<int64_t> starts(typeOf(whole).getRank(), 0), limits(shapeOf(input.current)), steps(starts.size(), 1);
-      starts[0] = stretch.firstTile;
-      limits[0] = stretch.firstTile + stretch.numTiles;
-      input.current = net().slice(input.current, starts, limits, steps);
+      if (isStack && stretch.numTiles != plan.counts[level])
+        input.current = cut(input.current, 0, stretch.firstTile, stretch.firstTile + stretch.numTiles);
     }
     SmallVector<Value> made =
         emitLoop(level, stretch.firstTile, stretch.numTiles, [&] { return emitMembers(stretch.columns); });
     for (auto [index, output] : llvm::enumerate(outputs))
-      parts[index].push_back(widen(made[index], output.columns, output.isSplit[level], stretch.columns));
+      parts[index].push_back(
+          widen(made[index], output.columns, output.placement.findSplit(level).has_value(), stretch.columns));
   }
   for (auto [input, whole] : llvm::zip(inputs, before))
     input.current = whole;
   SmallVector<Value> results;
   for (auto [output, part] : llvm::zip(outputs, parts)) {
     Value result = part.front();
-    if (output.isSplit[level] && part.size() > 1)
+    bool isSplit = output.placement.findSplit(level).has_value();
+    if (isSplit && part.size() > 1)
       result = net().concatenate(part, /*dim=*/0);
-    else if (!output.isSplit[level])
+    else if (!isSplit)
       for (Value other : llvm::drop_begin(part))
         result = net().add(result, other);
     results.push_back(result);
