@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: %python %s %tmp %bin
 # UNSUPPORTED: sanitizer
-"""Projects of their own use the compiler and the runtime, built against an installed prefix: one explains a plan as dist-opt does, others run packages. As a subdirectory of it,
-Meshwright is configured and its first library is built; the rest are the same files."""
+"""Projects of their own use the compiler and the runtime, built against an installed prefix: one explains a plan as dist-opt does, one partitions a
+dialect of its own, one is that of docs/embedding.md, and others run packages. With Meshwright as a subdirectory the first two are compiled with headers
+of the build folder; the libraries have the same sources, and are built and linked too where MESHWRIGHT_TEST_ROUNDS is set."""
 import os
 import pathlib
 import re
 import shutil
 import sys
+
+import numpy
 
 from commands import run
 
@@ -32,6 +35,37 @@ assert "gpt2-8.mlir:" in own and "modeling_flax_gpt2.py:" in embedded
 for mine, theirs in zip(own.splitlines(), embedded.splitlines(), strict=True):
     assert re.sub(r"\S+:\d+$", "", mine).rstrip() == re.sub(r"\S+:\d+$", "", theirs).rstrip(), (mine, theirs)
 assert "c_allreduce" in embedded
+
+# A dialect of the project's own, partitioned by the rules that it attaches: rows over two ranks, features over three, and a sum over these.
+partitioned = run("embed/partition", root / "examples/embed-cmake/dp2-tp3.textproto")
+first, relu, second = (line for line in partitioned.splitlines() if "brick." in line)
+assert '"brick.linear"' in first and "(tensor<4x10xf32>, tensor<4x10xf32>) -> tensor<4x4xf32>" in first, first
+assert '"brick.relu"' in relu and "(tensor<4x4xf32>) -> tensor<4x4xf32>" in relu, relu
+assert '"brick.linear"' in second and "(tensor<4x4xf32>, tensor<6x4xf32>) -> tensor<4x6xf32>" in second, second
+assert re.search(r'c_allreduce .* axes \["tp"\].*tensor<4x6xf32>', partitioned), partitioned
+
+# The program of docs/embedding.md.
+page = (root / "docs/embedding.md").read_text(encoding="utf-8")
+blocks = {kind: [code for other, code in re.findall(r"^```(\w+)\n(.*?)^```", page, re.M | re.S) if other == kind] for kind in ("cmake", "cpp", "sh")}
+project = folder / "page"
+project.mkdir()
+(project / "CMakeLists.txt").write_text(blocks["cmake"][0])
+(project / "distribute.cpp").write_text(blocks["cpp"][0])
+run("cmake", "-S", project, "-B", "distribute-build", *tools, f"-DCMAKE_PREFIX_PATH={folder}/prefix")
+run("cmake", "--build", "distribute-build")
+shutil.copy("distribute-build/distribute", project)
+shutil.copy(root / "test/fixtures/mlp-tiny.mlir", project / "model.mlir")
+numpy.save(project / "x.npy", numpy.ones((64, 12), numpy.float32))
+numpy.save(project / "y.npy", numpy.arange(64, dtype=numpy.int32) % 10)
+os.environ["PATH"] = f"{folder}/prefix/bin:{os.environ['PATH']}"
+os.chdir(project)
+distribute, dist_run = blocks["sh"][0].splitlines()
+assert "c_allreduce" in run(*distribute.split())
+assert "loss" in run(*dist_run.split())
+os.chdir(folder)
+# The rule that the page shows is that of the example.
+shown = next(code for code in blocks["cpp"] if code.startswith("struct LinearSharding"))
+assert shown in (root / "examples/embed-cmake/partition.cpp").read_text(), shown
 
 # The runtime alone, in C and C++, without MLIR and LLVM.
 runtime = folder / "runtime"
@@ -67,4 +101,8 @@ assert run("runs/open", "package") == "4 ranks\n"
 assert "p.layer0.bias is whole on a rank" in run("runs/run", "package", "saved.safetensors")
 
 run("cmake", "-S", root / "examples/embed-cmake", "-B", "inside", *tools, f"-DMESHWRIGHT_SOURCE={root}")
-run("cmake", "--build", "inside", "--target", "MWCommon")
+if os.environ.get("MESHWRIGHT_TEST_ROUNDS"):
+    run("cmake", "--build", "inside")
+    assert run("inside/partition", root / "examples/embed-cmake/dp2-tp3.textproto") == partitioned
+else:
+    run("cmake", "--build", "inside", "--target", "CMakeFiles/explain.dir/main.cpp.o", "CMakeFiles/partition.dir/partition.cpp.o")
