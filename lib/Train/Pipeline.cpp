@@ -13,6 +13,7 @@ void train::buildPipeline(OpPassManager &manager, const Options &options) {
   // Fold first, so that the spelled-out forms of Import (repeated broadcasts of scalars, constant masks) are not
   // differentiated.
   manager.addPass(createSimplifyPass());
+  manager.addPass(createIndexOneHotsPass());
   manager.addPass(createHideScoresPass());
 
   // Before differentiation: backward computes in the types of forward.
@@ -53,6 +54,7 @@ bool train::isWholeStep(ModuleOp module) {
 void train::buildWholeStepPipeline(OpPassManager &manager, const FetchOptions &fetch) {
   // Folds the spelled-out forms of Import and merges what exporters repeat per parameter.
   manager.addPass(createSimplifyPass());
+  manager.addPass(createIndexOneHotsPass());
   manager.addPass(createHideScoresPass());
   // After the cleanup, which removes the zero at the start of a chain of additions.
   manager.addPass(createMarkNormsPass());

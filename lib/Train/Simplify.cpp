@@ -87,18 +87,6 @@ private:
   llvm::DenseSet<Operation *, EqualOperations> known;
 };
 
-/// Gives new operations the role, scope and location of the operation that they replace.
-struct InheritingListener : OpBuilder::Listener {
-  explicit InheritingListener(Operation *from) : from(from) {}
-  void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
-    op->setLoc(from->getLoc());
-    inherit(op, from, Inherit::Companion);
-    made.push_back(op);
-  }
-  Operation *from;
-  SmallVector<Operation *> made;
-};
-
 } // namespace
 
 bool Simplifier::replace(Operation *op, ValueRange values) {

@@ -10,6 +10,30 @@
 include "meshwright/Strategy/FieldOption.td"
 include "mlir/Pass/PassBase.td"
 
+def IndexOneHotsPass : Pass<"dist-train-index-one-hots", "::mlir::ModuleOp"> {
+  let summary = "moves rows by position where a network multiplies by one-hot encodings";
+  let description = [{
+    A product with a one-hot encoding, or with a tensor made of some, such as the one that sends tokens to experts,
+    becomes a gather where it is contracted along the encoded dimension, and a scatter along others, if that takes at
+    most an eighth of the multiplications. Sums have the same summands but for zeros, in another order; an infinity or
+    NaN that is multiplied by zeros alone is no longer part of them. Tensors that nothing reads any more are erased.
+
+    Example:
+    ```mlir
+    %i = net.iota dim = 1 : tensor<32x1000xi32>
+    %p = net.broadcast %ids dims = [0] : tensor<32xi32> -> tensor<32x1000xi32>
+    %c = net.compare eq, %p, %i : tensor<32x1000xi32> -> tensor<32x1000xi1>
+    %h = net.convert %c : tensor<32x1000xi1> -> tensor<32x1000xf32>
+    %x = net.dot %h, %table batch = [] x [] contract = [1] x [0] : tensor<32x1000xf32>, tensor<1000x64xf32> -> tensor<32x64xf32>
+    // becomes, with %at the clamped ids and zeros in rows whose id is none of 0 … 999
+    %x = net.gather %table, %at <offsetDims = [1], collapsedDims = [0], startIndexMap = [0], indexVectorDim = 1> sizes = [1, 64]
+         : tensor<1000x64xf32>, tensor<32x1xi32> -> tensor<32x64xf32>
+    ```
+  }];
+  let dependentDialects = ["::meshwright::net::NetDialect"];
+  let statistics = [Statistic<"numReplaced", "replaced", "Products that became gathers and scatters">];
+}
+
 def HideScoresPass : Pass<"dist-train-hide-scores", "::mlir::ModuleOp"> {
   let summary = "hides scores by minus infinity";
   let description = [{
