@@ -142,17 +142,37 @@ void Indexer::move(Operation *op, llvm::function_ref<LabelList(const Form &)> ge
   keep(op->getResult(0), std::move(form));
 }
 
+/// The label whose value is the number of every element of `factor`, which is an iota without dimensions of size 1, or
+/// with them; nothing if it is none.
+static std::optional<Label> findNumbers(const Factor &factor) {
+  auto reshape = factor.value.getDefiningOp<ReshapeOp>();
+  auto iota = (reshape ? reshape.getOperand() : factor.value).getDefiningOp<IotaOp>();
+  if (!iota)
+    return std::nullopt;
+  if (!reshape)
+    return factor.at[iota.getDim()].label;
+  int64_t size = shapeOf(iota.getResult())[iota.getDim()];
+  if (typeOf(factor.value).getNumElements() != size)
+    return std::nullopt;
+  for (auto [coordinate, other] : llvm::zip_equal(factor.at, shapeOf(factor.value)))
+    if (other == size)
+      return coordinate.label;
+  return std::nullopt;
+}
+
 void Indexer::visitCompare(CompareOp op) {
   if (op.getDirection() != CompareDirection::Eq || op.getTotalOrder())
     return;
   Form form{labels.add(shapeOf(op.getResult())), {Term()}};
   Factor numbers = makeFactor(op.getLhs(), form.dims), positions = makeFactor(op.getRhs(), form.dims);
-  if (!numbers.value.getDefiningOp<IotaOp>())
+  std::optional<Label> found = findNumbers(numbers);
+  if (!found) {
     std::swap(numbers, positions);
-  auto iota = numbers.value.getDefiningOp<IotaOp>();
-  if (!iota)
+    found = findNumbers(numbers);
+  }
+  if (!found)
     return;
-  Label label = numbers.at[iota.getDim()].label;
+  Label label = *found;
   int64_t size = labels.getSize(label);
   Type element = elementTypeOf(positions.value);
   auto integer = dyn_cast<IntegerType>(element);

@@ -21,6 +21,23 @@ func.func @rows(%ids: tensor<32xi32>, %table: tensor<100x8xf32>) -> tensor<32x8x
 
 // -----
 
+// Tests that numbers may have dimensions of size 1 before they are repeated, as in JAX's text.
+// CHECK-LABEL: @units
+func.func @units(%ids: tensor<32x2xi32>, %table: tensor<100x8xf32>) -> tensor<32x2x8xf32> {
+  // CHECK-NOT: net.dot
+  // CHECK: net.gather %arg1
+  %i = net.iota dim = 2 : tensor<1x1x100xi32>
+  %r = net.reshape %i : tensor<1x1x100xi32> -> tensor<100xi32>
+  %n = net.broadcast %r dims = [2] : tensor<100xi32> -> tensor<32x2x100xi32>
+  %p = net.broadcast %ids dims = [0, 1] : tensor<32x2xi32> -> tensor<32x2x100xi32>
+  %c = net.compare eq, %p, %n : tensor<32x2x100xi32> -> tensor<32x2x100xi1>
+  %h = net.convert %c : tensor<32x2x100xi1> -> tensor<32x2x100xf32>
+  %x = net.dot %h, %table batch = [] x [] contract = [2] x [0] : tensor<32x2x100xf32>, tensor<100x8xf32> -> tensor<32x2x8xf32>
+  return %x : tensor<32x2x8xf32>
+}
+
+// -----
+
 // Tests that a product along the other dimension, here of positions that are floats, adds rows up where they belong.
 // CHECK-LABEL: @added
 func.func @added(%places: tensor<64xf32>, %rows: tensor<64x8xf32>) -> tensor<8x16xf32> {
