@@ -447,6 +447,36 @@ LogicalResult AccumulateOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return success();
 }
 
+LogicalResult WhenOp::verifyRegions() {
+  auto yield = dyn_cast<YieldOp>(getBody().front().getTerminator());
+  // when_c1
+  if (!yield || yield.getOperandTypes() != getResultTypes())
+    return emitOpError() << "yields not the " << getNumResults() << " results that it has";
+  return success();
+}
+
+LogicalResult WhenOp::verifySymbolUses(SymbolTableCollection &) {
+  auto module = (*this)->getParentOfType<ModuleOp>();
+  MeshOp meshOp = module ? findMesh(module) : MeshOp();
+  Mesh mesh = meshOp ? meshOp.getMesh() : Mesh();
+  // when_c2
+  if (getTimes().empty())
+    return emitOpError() << "names no times";
+  for (NamedAttribute entry : getTimes()) {
+    std::optional<Axis> axis = mesh.find(entry.getName());
+    auto times = dyn_cast<DenseI64ArrayAttr>(entry.getValue());
+    if (!axis || !mesh.isTime(*axis))
+      return emitOpError() << "names axis " << entry.getName() << ", which is no axis of times of the module's mesh";
+    ArrayRef<int64_t> list = times ? times.asArrayRef() : ArrayRef<int64_t>();
+    bool isAscending = llvm::is_sorted(list, std::less_equal<>());
+    if (list.empty() || !isAscending || list.front() < 0 || list.back() >= mesh.getSize(*axis) ||
+        static_cast<int64_t>(list.size()) == mesh.getSize(*axis))
+      return emitOpError() << "names " << entry.getValue() << " of axis " << entry.getName() << ", which are not some "
+                           << "of its " << mesh.getSize(*axis) << " times in ascending order";
+  }
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Placements of values
 //===----------------------------------------------------------------------===//

@@ -103,4 +103,35 @@ def Dist_AccumulateOp : Dist_Op<"accumulate", [Pure, Elementwise, SameOperandsAn
   let assemblyFormat = "$before `,` $addend `over` $axis attr-dict `:` type($result)";
 }
 
+def Dist_WhenOp : Dist_Op<"when", [SingleBlock, NoRegionArguments, RecursiveMemoryEffects,
+                                   DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "operations that run at some of the times: a counted conditional";
+  let description = [{
+    The body runs at the `times`, coordinates of axes of times, and is left out at all others. All ranks count the same
+    times, so either every rank runs the body or none does, and collectives in it find all members of their groups. The
+    condition is no value of the program. Values of before are read as they are; the results have values at the `times`
+    alone, and only operations, assignments and results of these times may read them.
+
+    - **C1**: the body yields values of the types of the results.
+    - **C2**: every entry of `times` is an axis of times of the module's mesh, with coordinates of it in ascending
+      order, at least one and not all. There is at least one entry.
+
+    Example: the update after the last of four steps
+    ```mlir
+    dist.when {accumulation = array<i64: 3>} {
+      %total = dist.c_allreduce %sum axes ["dp"] from <dims = [[]], partial = sum ["dp"]> to <dims = [[]]> shape [8]
+               : tensor<8xf32> -> tensor<8xf32>
+      %new = net.subtract %w, %total : tensor<8xf32>
+      net.assign @p.w, %new : tensor<8xf32>
+      dist.yield
+    }
+    ```
+  }];
+  let arguments = (ins DictionaryAttr:$times);
+  let results = (outs Variadic<AnyStaticShapeTensor>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$times $body attr-dict (`:` type($results)^)?";
+  let hasRegionVerifier = 1;
+}
+
 #endif

@@ -194,8 +194,8 @@ def Dist_AbsentOp : Dist_ProgramOp<"absent", [Pure]> {
   let assemblyFormat = "attr-dict `:` type($result)";
 }
 
-def Dist_YieldOp : Dist_ProgramOp<"yield", [Pure, Terminator, HasParent<"KernelOp">]> {
-  let summary = "ends the body of a kernel";
+def Dist_YieldOp : Dist_ProgramOp<"yield", [Pure, Terminator, ParentOneOf<["KernelOp", "WhenOp"]>]> {
+  let summary = "ends the body of a kernel or of a counted conditional";
   let description = [{
     Example: `dist.yield %0 : tensor<4xf32>`
   }];

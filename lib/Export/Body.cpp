@@ -59,17 +59,11 @@ static Operation *findEnd(net::LoopOp loop) {
   llvm_unreachable("loops are verified");
 }
 
-LogicalResult Body::write(bool late) {
+LogicalResult Body::write() {
   for (auto op = block.begin(); op != block.end(); ++op) {
-    auto loop = dyn_cast<net::LoopOp>(*op);
-    if (isLate(&*op) != late) {
-      if (loop)
-        op = findEnd(loop)->getIterator();
+    if (isa<net::ReadOp, net::AssignOp, dist::WhenOp, dist::YieldOp, func::ReturnOp>(*op))
       continue;
-    }
-    if (isa<net::ReadOp, net::AssignOp, func::ReturnOp>(*op))
-      continue;
-    if (loop) {
+    if (auto loop = dyn_cast<net::LoopOp>(*op)) {
       FailureOr<Operation *> end = writeLoop(loop);
       if (failed(end))
         return failure();

@@ -16,13 +16,10 @@ namespace meshwright::exporter {
 /// `stablehlo.while`.
 class Body {
 public:
-  /// `isLate` says which operations serve the last of several times alone.
-  Body(mlir::Block &block, Writer &writer, llvm::function_ref<bool(mlir::Operation *)> isLate)
-      : block(block), writer(writer), isLate(isLate) {}
+  Body(mlir::Block &block, Writer &writer) : block(block), writer(writer) {}
 
-  /// Writes all operations that are late, or all that are not, except reads and assignments of variables, and the
-  /// return.
-  mlir::LogicalResult write(bool late);
+  /// Writes all operations except reads and assignments of variables, counted conditionals, and the terminator.
+  mlir::LogicalResult write();
 
 private:
   mlir::LogicalResult writeOperation(mlir::Operation *op);
@@ -30,7 +27,6 @@ private:
 
   mlir::Block &block;
   Writer &writer;
-  llvm::function_ref<bool(mlir::Operation *)> isLate;
 };
 
 /// The path of a location for an operation in that scope: `jit(step)/h/3/attn/dot`; operations of backward are

@@ -17,7 +17,7 @@
 #include "dialects/Dist/Support.h"
 #include "meshwright/Import/Names.h"
 #include "meshwright/Overlap/Passes.h"
-#include "meshwright/Pipelining/Times.h"
+#include "meshwright/Partition/Passes.h"
 #include "meshwright/Schedule/Passes.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Pass/PassManager.h"
@@ -152,8 +152,7 @@ LogicalResult Exporter::addPort(SmallVectorImpl<Port> &ports, Operation *op, Str
 
 LogicalResult Exporter::findPorts(func::FuncOp func) {
   llvm::StringSet<> assigned;
-  for (auto assign : func.getBody().front().getOps<net::AssignOp>())
-    assigned.insert(assign.getVariable());
+  func.walk([&](net::AssignOp assign) { assigned.insert(assign.getVariable()); });
   for (auto variable : module.getOps<net::VariableOp>())
     if (failed(addPort(arguments, variable, variable.getSymName(), getPath(variable.getSymName(), variable.getLoc()),
                        variable.getType(), net::kGlobalTypeAttr.get(variable), kMappingAttr.get(variable),
@@ -261,16 +260,23 @@ void Exporter::writeSignature(Writer &writer, ArrayRef<Term> terms) {
 /// The axes of ranks whose coordinates operations of `block` read.
 static SmallVector<Axis> findCoordinates(Block &block, const Mesh &mesh) {
   llvm::SmallSetVector<Axis, 4> axes;
-  for (Operation &op : block) {
+  block.walk([&](Operation *op) {
     if (auto coordinate = dyn_cast<CoordinateOp>(op))
       axes.insert(*mesh.find(coordinate.getAxis()));
     if (auto either = dyn_cast<EitherOp>(op))
       for (NamedAttribute holder : either.getHolders())
         axes.insert(*mesh.find(holder.getName().getValue()));
-  }
+  });
   SmallVector<Axis> sorted = axes.takeVector();
   llvm::sort(sorted);
   return sorted;
+}
+
+/// The times at which `assign` takes place; null for all.
+static DictionaryAttr getTimes(net::AssignOp assign) {
+  DictionaryAttr during = kDuringAttr.get(assign);
+  auto when = dyn_cast<WhenOp>(assign->getParentOp());
+  return when ? join(during, when.getTimes()) : during;
 }
 
 /// Writes the program of a rank: `parts` are the parts of the arguments, and so are `written` of the results.
@@ -290,16 +296,13 @@ LogicalResult Exporter::writeBody(func::FuncOp func, Writer &writer, ArrayRef<Te
     else
       writer.set(block.getArgument(numInputs++), value);
   }
-  for (auto read : block.getOps<net::ReadOp>())
-    writer.set(read.getResult(), variables.lookup(read.getVariable()));
+  block.walk([&](net::ReadOp read) { writer.set(read.getResult(), variables.lookup(read.getVariable())); });
   llvm::StringMap<net::AssignOp> assigns;
-  for (auto assign : block.getOps<net::AssignOp>())
-    assigns[assign.getVariable()] = assign;
+  block.walk([&](net::AssignOp assign) { assigns[assign.getVariable()] = assign; });
   // The values that a port takes at the last step and at the others; null where it keeps its value.
   auto getValue = [&](unsigned index, bool atLast) -> Value {
     const Port &port = results[index];
-    DictionaryAttr during =
-        port.variable ? kDuringAttr.get(assigns.lookup(port.name)) : kDuringAttr.getOfResult(func, index);
+    DictionaryAttr during = port.variable ? getTimes(assigns.lookup(port.name)) : kDuringAttr.getOfResult(func, index);
     if (during && !isDuring(during, atLast))
       return {};
     return port.variable ? assigns.lookup(port.name).getValue() : block.getTerminator()->getOperand(index);
@@ -314,8 +317,7 @@ LogicalResult Exporter::writeBody(func::FuncOp func, Writer &writer, ArrayRef<Te
     return writer.splat(port.local.getElementType(), 0, shape);
   };
   if (!step.type) {
-    Body body(block, writer, [](Operation *) { return false; });
-    if (failed(body.write(/*late=*/false)))
+    if (failed(Body(block, writer).write()))
       return failure();
     for (unsigned index = 0; index < results.size(); ++index)
       written.push_back(write(index, /*atLast=*/true));
@@ -332,21 +334,14 @@ bool Exporter::isDuring(DictionaryAttr during, bool atLast) const {
   return !times || llvm::any_of(times.asArrayRef(), [&](int64_t time) { return (time == last) == atLast; });
 }
 
-/// Writes a step of several whose gradients become one update: what only the last one needs stands in a conditional on
-/// the number of the step, with its collectives; ranks agree on that number.
+/// Writes a step of several whose gradients become one update: its counted conditional is one on the number of the
+/// step, on which ranks agree.
 LogicalResult Exporter::writeSteps(func::FuncOp func, Writer &writer, Term step,
                                    llvm::function_ref<Term(unsigned, bool)> write, SmallVectorImpl<Term> &written) {
   Axis steps = *mesh.find(AxisKind::Steps);
-  FailureOr<schedule::Times> times = schedule::Times::find(func, mesh);
-  if (failed(times))
-    return failure();
   writer.setCoordinate(steps, step);
-  auto isLate = [&](Operation *op) {
-    DictionaryAttr needed = isAlwaysAvailable(op) ? DictionaryAttr() : times->get(op);
-    return needed && !needed.empty() && !isDuring(needed, /*atLast=*/false);
-  };
-  Body body(func.getBody().front(), writer, isLate);
-  if (failed(body.write(/*late=*/false)))
+  Block &block = func.getBody().front();
+  if (failed(Body(block, writer).write()))
     return failure();
   Type i32 = step.getElementType();
   Term isLast = writer.compare("EQ", step, writer.integer(i32, mesh.getSize(steps) - 1));
@@ -361,14 +356,23 @@ LogicalResult Exporter::writeSteps(func::FuncOp func, Writer &writer, Term step,
     ports.push_back(index);
     types.push_back(port.storage.getLocal(mesh));
   }
+  auto writeConditional = [&](WhenOp when) -> LogicalResult {
+    Block &body = when.getBody().front();
+    if (failed(Body(body, writer).write()))
+      return failure();
+    for (auto [result, yielded] : llvm::zip_equal(when.getResults(), body.getTerminator()->getOperands()))
+      writer.set(result, writer.get(yielded));
+    return success();
+  };
   LogicalResult isWritten = success();
   auto writeBranch = [&](bool atLast) {
     writer.writeBlock({}, [&](ArrayRef<Term>) -> Terms {
-      if (atLast && (failed(isWritten) || failed(body.write(/*late=*/true)))) {
-        isWritten = failure();
-        return {};
-      }
+      for (WhenOp when : block.getOps<WhenOp>())
+        if (atLast && succeeded(isWritten))
+          isWritten = writeConditional(when);
       Terms values;
+      if (failed(isWritten))
+        return values;
       for (unsigned index : ports)
         values.push_back(write(index, atLast));
       return values;
@@ -492,8 +496,10 @@ FailureOr<std::string> exporter::exportStableHLO(ModuleOp module, ModuleForm for
   // and an equal one after it must not become one.
   OwningOpRef<ModuleOp> lowered = module.clone();
   PassManager manager(module.getContext());
+  manager.addPass(partition::createTakeConditionalsApartPass());
   manager.addPass(schedule::createElideEmptyPass());
   manager.addPass(schedule::createLowerConversionsPass());
+  manager.addPass(partition::createFormConditionalsPass());
   if (failed(manager.run(*lowered)))
     return failure();
   return Exporter(*lowered, form).write();

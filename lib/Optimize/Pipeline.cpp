@@ -11,11 +11,13 @@
 using namespace meshwright;
 
 void optimize::buildPipeline(mlir::OpPassManager &manager, const Options &options) {
+  manager.addPass(partition::createTakeConditionalsApartPass());
   manager.addPass(createMergeConversionsPass());
   // Splits the remaining sends over all ranks that have the value.
   manager.addPass(createSplitSendsPass());
   if (options.keepFetches)
     manager.addPass(createKeepFetchesPass());
+  manager.addPass(partition::createFormConditionalsPass());
   // Runs Partition's gate again: Optimize must keep its invariants.
   manager.addPass(partition::createVerifyPass());
 }

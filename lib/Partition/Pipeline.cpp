@@ -14,5 +14,6 @@ void partition::buildPipeline(mlir::OpPassManager &manager, const LocalizeShapes
   // at once.
   manager.addPass(createMaterializeReshardsPass());
   manager.addPass(createLocalizeShapesPass(options));
+  manager.addPass(createFormConditionalsPass());
   manager.addPass(createVerifyPass());
 }

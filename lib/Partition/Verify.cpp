@@ -11,6 +11,7 @@
 #include "VerifyTimes.h"
 #include "dialects/Dist/Conversions.h"
 #include "dialects/Dist/Support.h"
+#include "meshwright/Partition/Conditionals.h"
 #include "meshwright/Partition/Passes.h"
 #include "meshwright/Placements/Inference.h"
 #include "meshwright/Support/Programs.h"
@@ -242,17 +243,24 @@ namespace {
 
 struct VerifyPass : partition::impl::VerifyPassBase<VerifyPass> {
   void runOnOperation() override {
-    ModuleOp module = getOperation();
-    FailureOr<MeshOp> meshOp = requireMesh(module);
-    if (failed(meshOp))
-      return signalPassFailure();
-    Mesh mesh = meshOp->getMesh();
-    PlacementTable table(module, mesh);
-    FailureOr<std::optional<StageMap>> stages = StageMap::read(*meshOp);
-    if (failed(stages) || failed(Verifier(module, table, mesh, *stages).run()) ||
-        failed(placements::verifyPlacements(module)) || failed(verifyPrograms(module)))
+    if (failed(verify(getOperation())))
       return signalPassFailure();
     markAllAnalysesPreserved();
+  }
+
+  static LogicalResult verify(ModuleOp original) {
+    OwningOpRef<ModuleOp> copy;
+    FailureOr<ModuleOp> module = getWithoutConditionals(original, copy);
+    if (failed(module))
+      return failure();
+    FailureOr<MeshOp> meshOp = requireMesh(*module);
+    if (failed(meshOp))
+      return failure();
+    Mesh mesh = meshOp->getMesh();
+    PlacementTable table(*module, mesh);
+    FailureOr<std::optional<StageMap>> stages = StageMap::read(*meshOp);
+    return success(succeeded(stages) && succeeded(Verifier(*module, table, mesh, *stages).run()) &&
+                   succeeded(placements::verifyPlacements(*module)) && succeeded(verifyPrograms(*module)));
   }
 };
 

@@ -25,6 +25,7 @@
 #include "meshwright/Import/Partitioned.h"
 #include "meshwright/Import/Passes.h"
 #include "meshwright/Optimize/Passes.h"
+#include "meshwright/Partition/Conditionals.h"
 #include "meshwright/Partition/Passes.h"
 #include "meshwright/Schedule/Passes.h"
 #include "meshwright/Train/Passes.h"
@@ -121,7 +122,8 @@ static LogicalResult trainStep(Compilation &c) {
            << "reproducible is about the order of sums on CPUs, but target \"" << *gpu << "\" is a GPU";
   if (c.options.stablehlo)
     return emitError(c.strategy.getLoc(&c.context, "reproducible"))
-           << "reproducible is about the order of sums in packages, but --emit-stablehlo writes a module for JAX, which "
+           << "reproducible is about the order of sums in packages, but --emit-stablehlo writes a module for JAX, "
+              "which "
               "adds in another order";
   auto build = [&](OpPassManager &manager) {
     manager.addPass(train::createFixSumsPass({c.strategy.get().reproducible().parts()}));
@@ -173,11 +175,22 @@ static LogicalResult exportStep(Compilation &c) {
   return success();
 }
 
+/// Adds what the optimized program says to the plan, which counts operations by the times at which they are needed.
+static LogicalResult planProgram(Compilation &c) {
+  OwningOpRef<ModuleOp> copy;
+  FailureOr<ModuleOp> program = partition::getWithoutConditionals(*c.programs.step, copy);
+  if (failed(program))
+    return failure();
+  addProgram(c.plan, *program);
+  return success();
+}
+
 static LogicalResult optimizeStep(Compilation &c) {
   auto build = [&](OpPassManager &manager) { optimize::buildPipeline(manager, getOptimizeOptions(c.strategy)); };
   if (c.options.optimize && failed(runPasses(c.programs.step, build)))
     return failure();
-  addProgram(c.plan, *c.programs.step);
+  if (failed(planProgram(c)))
+    return failure();
   if (c.options.stablehlo && failed(exportStep(c)))
     return failure();
   if (c.options.runs(Stage::Annotate))

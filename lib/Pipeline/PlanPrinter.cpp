@@ -12,7 +12,7 @@
 #include "PlanTimeline.h"
 #include "PlanTotals.h"
 #include "dialects/Dist/Dist.h"
-#include "meshwright/Pipelining/Times.h"
+#include "meshwright/Support/NeededTimes.h"
 #include "meshwright/Support/Units.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
@@ -67,7 +67,7 @@ static void printProgram(llvm::json::OStream &json, const Plan &plan, const Plan
   printBlocks(json, program.blocks);
   json.attributeArray("conversions", [&] {
     for (unsigned conversion : program.conversions)
-      printConversion(json, plan.conversions[conversion], schedule::Times::count(plan.mesh));
+      printConversion(json, plan.conversions[conversion], NeededTimes::count(plan.mesh));
   });
   if (!plan.segments.empty())
     printSegments(json, plan);
@@ -215,7 +215,7 @@ void meshwright::printText(llvm::raw_ostream &out, const Plan &plan) {
         << conversion.dtype << ", " << formatBytes(conversion.bytes) << ": " << conversion.value;
     if (!conversion.role.empty())
       out << " (" << conversion.role << ")";
-    if (int64_t times = schedule::Times::count(plan.mesh); conversion.times < times)
+    if (int64_t times = NeededTimes::count(plan.mesh); conversion.times < times)
       out << ", at " << conversion.times << " of " << times << " times";
     else if (conversion.times > times)
       out << ", " << conversion.times << " times";

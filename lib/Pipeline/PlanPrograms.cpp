@@ -19,10 +19,10 @@
 #include "dialects/Dist/Support.h"
 #include "dialects/Dist/Times.h"
 #include "dialects/Net/Loops.h"
-#include "meshwright/Pipelining/Times.h"
 #include "meshwright/Schedule/Passes.h"
 #include "meshwright/Support/Bytes.h"
 #include "meshwright/Support/Locations.h"
+#include "meshwright/Support/NeededTimes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -44,7 +44,7 @@ public:
     if (!meshOp)
       return;
     Mesh mesh = meshOp.getMesh();
-    total = schedule::Times::count(mesh);
+    total = NeededTimes::count(mesh);
     if (std::optional<Axis> axis = mesh.find(AxisKind::Steps))
       steps = mesh.getSize(*axis);
     auto stageAxis = kStageAxisAttr.get(meshOp);
@@ -56,7 +56,7 @@ public:
     }
     for (auto func : module.getOps<func::FuncOp>())
       if (total > 1 && !func.isExternal())
-        if (auto found = schedule::Times::find(func, meshOp.getMesh()); succeeded(found))
+        if (auto found = NeededTimes::find(func, meshOp.getMesh()); succeeded(found))
           times.try_emplace(func, std::move(*found));
   }
 
@@ -96,7 +96,7 @@ private:
   /// The axes of the stages and the micro-batches of a pipeline; without a pipeline, one micro-batch.
   Axis stages = 0, slicesAxis = 0;
   int64_t slices = 1;
-  llvm::DenseMap<Operation *, schedule::Times> times;
+  llvm::DenseMap<Operation *, NeededTimes> times;
 };
 
 } // namespace

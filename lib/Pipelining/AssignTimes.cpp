@@ -11,7 +11,7 @@
 #include "dialects/Dist/Support.h"
 #include "dialects/Net/Net.h"
 #include "meshwright/Pipelining/Passes.h"
-#include "meshwright/Pipelining/Times.h"
+#include "meshwright/Support/NeededTimes.h"
 
 namespace meshwright::schedule {
 #define GEN_PASS_DEF_ASSIGNTIMESPASS
@@ -43,7 +43,7 @@ struct AssignTimesPass : schedule::impl::AssignTimesPassBase<AssignTimesPass> {
   }
 
   LogicalResult assign(func::FuncOp func, const dist::Mesh &mesh) {
-    FailureOr<Times> times = Times::find(func, mesh);
+    FailureOr<NeededTimes> times = NeededTimes::find(func, mesh);
     if (failed(times))
       return failure();
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(func.getBody().front()))) {
@@ -64,12 +64,12 @@ struct AssignTimesPass : schedule::impl::AssignTimesPassBase<AssignTimesPass> {
 
   /// Adds separate operations for the value assigned before the update and for the one that the update reads: the
   /// latter then joins a kernel of the update.
-  static void lower(dist::AccumulateOp op, Times &times, const dist::Mesh &mesh, DictionaryAttr when) {
+  static void lower(dist::AccumulateOp op, NeededTimes &times, const dist::Mesh &mesh, DictionaryAttr when) {
     auto isAssign = [](Operation *user) { return isa<net::AssignOp>(user); };
     auto isOther = [](Operation *user) { return !isa<net::AssignOp>(user); };
     DictionaryAttr assigned = times.getOfUsers(op.getResult(), isAssign),
                    read = times.getOfUsers(op.getResult(), isOther);
-    if (assigned && read && Times::areApart(assigned, read)) {
+    if (assigned && read && NeededTimes::areApart(assigned, read)) {
       Value sum = makeSum(op, times, mesh, assigned);
       op.getResult().replaceUsesWithIf(sum, [&](OpOperand &use) { return isAssign(use.getOwner()); });
       when = read;
@@ -79,7 +79,7 @@ struct AssignTimesPass : schedule::impl::AssignTimesPassBase<AssignTimesPass> {
   }
 
   /// The addend at the first time, the sum of both at others.
-  static Value makeSum(dist::AccumulateOp op, Times &times, const dist::Mesh &mesh, DictionaryAttr when) {
+  static Value makeSum(dist::AccumulateOp op, NeededTimes &times, const dist::Mesh &mesh, DictionaryAttr when) {
     OpBuilder builder(op);
     dist::Axis axis = *mesh.find(op.getAxis());
     DictionaryAttr rest = times.withoutFirst(when, axis);

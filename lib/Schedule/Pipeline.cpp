@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "meshwright/Partition/Passes.h"
 #include "meshwright/Schedule/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
@@ -11,6 +12,8 @@
 using namespace meshwright;
 
 void schedule::buildPipeline(mlir::OpPassManager &manager, const Options &options) {
+  // The steps of an accumulation have programs of their own, which Specialize makes of operations with times.
+  manager.addPass(partition::createTakeConditionalsApartPass());
   // Empty values go first: later passes may divide by the number of elements.
   manager.addPass(createElideEmptyPass());
   // Parts of sums are added by ordinary operations, which the passes below place and fuse.

@@ -62,6 +62,40 @@ def LocalizeShapesPass : Pass<"dist-partition-localize-shapes", "mlir::ModuleOp"
                     Statistic<"numMasks", "masks", "Number of operands whose padding is filled">];
 }
 
+def FormConditionalsPass : Pass<"dist-partition-form-conditionals", "mlir::ModuleOp"> {
+  let summary = "moves what only the last of several steps needs into a counted conditional";
+  let description = [{
+    Applies to meshes with an axis of accumulation steps. Operations that only the last step needs, by the times of
+    assignments and results (`dist.during`), move into one `dist.when` at the end of the function: the reductions of
+    gradients, the update, and their collectives. Assignments in it have no `dist.during` of that axis any more.
+
+    Partition and Optimize end with this pass. `dist-partition-take-conditionals-apart` is its inverse.
+
+    Example: over four steps
+    ```mlir
+    %total = dist.c_allreduce %sum …
+    net.assign @p.w, %new {dist.during = {accumulation = array<i64: 3>}} : tensor<4xf32>
+    // becomes
+    dist.when {accumulation = array<i64: 3>} {
+      %total = dist.c_allreduce %sum …
+      net.assign @p.w, %new : tensor<4xf32>
+      dist.yield
+    }
+    ```
+  }];
+  let dependentDialects = ["::meshwright::dist::DistDialect"];
+}
+
+def TakeConditionalsApartPass : Pass<"dist-partition-take-conditionals-apart", "mlir::ModuleOp"> {
+  let summary = "puts the operations of counted conditionals in their place";
+  let description = [{
+    The inverse of `dist-partition-form-conditionals`, with which Optimize and Schedule begin: their passes work on one
+    straight line, in which an operation may come to be needed at more times. An operation that is needed at times at
+    which its conditional leaves it out is an error.
+  }];
+  let dependentDialects = ["::meshwright::dist::DistDialect"];
+}
+
 def VerifyPass : Pass<"dist-partition-verify", "mlir::ModuleOp"> {
   let summary = "checks that no global shape and no implicit conversion is left";
   let description = [{
@@ -69,7 +103,8 @@ def VerifyPass : Pass<"dist-partition-verify", "mlir::ModuleOp"> {
     results and variables have the local type of their placement, and that a conversion starts from its operand's
     placement, if the operand's maker states one. Then infers the placement of every value from what the operations
     compute, by a table that is not the sharding rules, and checks that no partial value is used as if it were whole and
-    that what conversions, assignments and results state is what they get.
+    that what conversions, assignments and results state is what they get. A program with counted conditionals is checked
+    without them, in a copy.
   }];
 }
 

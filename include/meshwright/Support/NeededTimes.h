@@ -1,28 +1,28 @@
-//===- Times.h - the times at which operations run ---------------*- C++ -*===//
+//===- NeededTimes.h - the times at which operations run ---------------*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_PIPELINING_TIMES_H
-#define MESHWRIGHT_PIPELINING_TIMES_H
+#ifndef MESHWRIGHT_SUPPORT_NEEDEDTIMES_H
+#define MESHWRIGHT_SUPPORT_NEEDEDTIMES_H
 
 #include "dialects/Dist/Dist.h"
 #include "dialects/Net/Loops.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
 
-namespace meshwright::schedule {
+namespace meshwright {
 
 /// The coordinates on the mesh's time axes at which the operations of a function are needed. They follow, last
 /// operation first, from the times of assignments and results (`dist.during`). Sets of times have the form of a
 /// support; with several time axes, the set of an operation is the smallest product of sets that contains all its
 /// times. All operations of a loop have the same set. A collective that runs once in a step (`dist.once`) has the first
 /// slice of its readers; other slices read a stored copy.
-class Times {
+class NeededTimes {
 public:
   /// Emits an error if `dist.during` names times that the mesh does not have.
-  static mlir::FailureOr<Times> find(mlir::func::FuncOp func, const dist::Mesh &mesh);
+  static mlir::FailureOr<NeededTimes> find(mlir::func::FuncOp func, const dist::Mesh &mesh);
 
   /// The times at which `op` is needed, empty for all times; null if it is never needed.
   mlir::DictionaryAttr get(mlir::Operation *op) const { return needs.lookup(op); }
@@ -42,7 +42,7 @@ public:
   mlir::DictionaryAttr onlyFirst(mlir::DictionaryAttr times, dist::Axis axis) const;
 
 private:
-  Times(mlir::MLIRContext *context, const dist::Mesh &mesh) : context(context), mesh(mesh) {}
+  NeededTimes(mlir::MLIRContext *context, const dist::Mesh &mesh) : context(context), mesh(mesh) {}
 
   mlir::LogicalResult visit(mlir::Operation *op);
   mlir::FailureOr<mlir::DictionaryAttr> getDuring(mlir::DictionaryAttr during, mlir::Operation *op) const;
@@ -58,6 +58,6 @@ private:
   llvm::DenseMap<std::pair<mlir::DictionaryAttr, dist::Axis>, mlir::DictionaryAttr> rests;
 };
 
-} // namespace meshwright::schedule
+} // namespace meshwright
 
 #endif

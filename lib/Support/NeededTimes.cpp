@@ -1,4 +1,4 @@
-//===- Times.cpp - the times at which operations run ----------------------===//
+//===- NeededTimes.cpp - the times at which operations run ----------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -7,21 +7,20 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Pipelining/Times.h"
+#include "meshwright/Support/NeededTimes.h"
 #include "dialects/Dist/Conversions.h"
 #include "dialects/Dist/Times.h"
 #include <algorithm>
 
 using namespace mlir;
 using namespace meshwright;
-using namespace meshwright::schedule;
 using dist::Axis;
 
 using Coordinates = SmallVector<int64_t>;
 
 static ArrayRef<int64_t> getList(Attribute attribute) { return cast<DenseI64ArrayAttr>(attribute).asArrayRef(); }
 
-FailureOr<DictionaryAttr> Times::getDuring(DictionaryAttr during, Operation *op) const {
+FailureOr<DictionaryAttr> NeededTimes::getDuring(DictionaryAttr during, Operation *op) const {
   if (!during)
     return DictionaryAttr::get(context);
   for (NamedAttribute entry : during) {
@@ -42,7 +41,7 @@ FailureOr<DictionaryAttr> Times::getDuring(DictionaryAttr during, Operation *op)
   return during;
 }
 
-DictionaryAttr Times::unite(DictionaryAttr left, DictionaryAttr right) {
+DictionaryAttr NeededTimes::unite(DictionaryAttr left, DictionaryAttr right) {
   if (left == right)
     return left;
   DictionaryAttr &known = unions[{left, right}];
@@ -62,7 +61,7 @@ DictionaryAttr Times::unite(DictionaryAttr left, DictionaryAttr right) {
   return known = both.getDictionary(context);
 }
 
-DictionaryAttr Times::withoutFirst(DictionaryAttr times, Axis axis) {
+DictionaryAttr NeededTimes::withoutFirst(DictionaryAttr times, Axis axis) {
   auto [known, isNew] = rests.try_emplace({times, axis});
   if (!isNew)
     return known->second;
@@ -80,7 +79,7 @@ DictionaryAttr Times::withoutFirst(DictionaryAttr times, Axis axis) {
   return known->second = rest.getDictionary(context);
 }
 
-DictionaryAttr Times::onlyFirst(DictionaryAttr times, Axis axis) const {
+DictionaryAttr NeededTimes::onlyFirst(DictionaryAttr times, Axis axis) const {
   StringRef name = mesh.getName(axis);
   auto own = times.getAs<DenseI64ArrayAttr>(name);
   NamedAttrList first(times);
@@ -88,7 +87,7 @@ DictionaryAttr Times::onlyFirst(DictionaryAttr times, Axis axis) const {
   return first.getDictionary(context);
 }
 
-DictionaryAttr Times::getOfUsers(Value value, llvm::function_ref<bool(Operation *)> isMeant) {
+DictionaryAttr NeededTimes::getOfUsers(Value value, llvm::function_ref<bool(Operation *)> isMeant) {
   DictionaryAttr all;
   for (Operation *user : value.getUsers()) {
     if (!isMeant(user))
@@ -109,14 +108,14 @@ static bool areDisjoint(ArrayRef<int64_t> left, ArrayRef<int64_t> right) {
   return left.empty() || right.empty();
 }
 
-bool Times::areApart(DictionaryAttr left, DictionaryAttr right) {
+bool NeededTimes::areApart(DictionaryAttr left, DictionaryAttr right) {
   return llvm::any_of(left, [&](NamedAttribute entry) {
     Attribute other = right.get(entry.getName());
     return other && areDisjoint(getList(entry.getValue()), getList(other));
   });
 }
 
-void Times::need(Value value, DictionaryAttr times) {
+void NeededTimes::need(Value value, DictionaryAttr times) {
   Operation *op = value.getDefiningOp();
   if (!op || !times)
     return;
@@ -131,7 +130,7 @@ static bool isOnce(Operation *op) {
 }
 
 /// All users of `op` come before.
-LogicalResult Times::visit(Operation *op) {
+LogicalResult NeededTimes::visit(Operation *op) {
   if (auto ret = dyn_cast<func::ReturnOp>(op)) {
     auto func = ret->getParentOfType<func::FuncOp>();
     for (auto [index, value] : llvm::enumerate(ret.getOperands())) {
@@ -143,6 +142,9 @@ LogicalResult Times::visit(Operation *op) {
     needs[op] = DictionaryAttr::get(context);
     return success();
   }
+  if (isa<dist::WhenOp>(op))
+    return op->emitOpError() << "stands where operations are to be in one line; run "
+                                "dist-partition-take-conditionals-apart first";
   if (isa<net::AssignOp>(op)) {
     auto during = getDuring(dist::kDuringAttr.get(op), op);
     if (failed(during))
@@ -162,7 +164,7 @@ LogicalResult Times::visit(Operation *op) {
 }
 
 /// All of a loop takes place at the times at which anything that leaves it is needed; users come before.
-void Times::needLoop(net::LoopOp loop, const net::LoopNest &nest) {
+void NeededTimes::needLoop(net::LoopOp loop, const net::LoopNest &nest) {
   DictionaryAttr times;
   Operation *end = nest.getEnd(loop)->getNextNode();
   for (Operation *op = loop; op != end; op = op->getNextNode())
@@ -172,8 +174,8 @@ void Times::needLoop(net::LoopOp loop, const net::LoopNest &nest) {
     needs[op] = times;
 }
 
-FailureOr<Times> Times::find(func::FuncOp func, const dist::Mesh &mesh) {
-  Times times(func.getContext(), mesh);
+FailureOr<NeededTimes> NeededTimes::find(func::FuncOp func, const dist::Mesh &mesh) {
+  NeededTimes times(func.getContext(), mesh);
   Block &block = func.getBody().front();
   FailureOr<net::LoopNest> nest = net::LoopNest::find(block);
   if (failed(nest))
@@ -188,14 +190,14 @@ FailureOr<Times> Times::find(func::FuncOp func, const dist::Mesh &mesh) {
   return times;
 }
 
-int64_t Times::count(const dist::Mesh &mesh) {
+int64_t NeededTimes::count(const dist::Mesh &mesh) {
   int64_t times = 1;
   for (Axis axis = mesh.getNumRankAxes(); axis < mesh.getNumAxes(); ++axis)
     times *= mesh.getSize(axis);
   return times;
 }
 
-int64_t Times::count(Operation *op) const {
+int64_t NeededTimes::count(Operation *op) const {
   int64_t times = count(mesh);
   if (DictionaryAttr own = get(op))
     for (NamedAttribute entry : own)
