@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Stages talk through attributes that a reader seldom wants: roles, scopes, offsets, reasons. `--print=brief` leaves
-// them out, and keeps what says which value a line is about and where it is: names and placements.
+// them out, and keeps what says which value a line is about and where it is: names, placements and times.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,8 +16,8 @@ using namespace mlir;
 using namespace meshwright;
 
 static bool isShown(NamedAttribute attribute) {
-  constexpr StringRef kShown[] = {net::kNameAttr, dist::kMappingAttr, dist::kResultsAttr, dist::kOperandsAttr,
-                                  dist::kComputesAttr};
+  constexpr StringRef kShown[] = {net::kNameAttr,      dist::kMappingAttr,  dist::kResultsAttr,
+                                  dist::kOperandsAttr, dist::kComputesAttr, dist::kDuringAttr};
   return llvm::is_contained(kShown, attribute.getName());
 }
 
