@@ -496,7 +496,7 @@ FailureOr<std::string> exporter::exportStableHLO(ModuleOp module, ModuleForm for
   // and an equal one after it must not become one.
   OwningOpRef<ModuleOp> lowered = module.clone();
   PassManager manager(module.getContext());
-  manager.addPass(partition::createTakeConditionalsApartPass());
+  manager.addPass(partition::createInlineConditionalsPass());
   manager.addPass(schedule::createElideEmptyPass());
   manager.addPass(schedule::createLowerConversionsPass());
   manager.addPass(partition::createFormConditionalsPass());

@@ -11,7 +11,7 @@
 using namespace meshwright;
 
 void optimize::buildPipeline(mlir::OpPassManager &manager, const Options &options) {
-  manager.addPass(partition::createTakeConditionalsApartPass());
+  manager.addPass(partition::createInlineConditionalsPass());
   manager.addPass(createMergeConversionsPass());
   // Splits the remaining sends over all ranks that have the value.
   manager.addPass(createSplitSendsPass());

@@ -17,7 +17,7 @@
 
 namespace meshwright::partition {
 #define GEN_PASS_DEF_FORMCONDITIONALSPASS
-#define GEN_PASS_DEF_TAKECONDITIONALSAPARTPASS
+#define GEN_PASS_DEF_INLINECONDITIONALSPASS
 #include "meshwright/Partition/Passes.h.inc"
 } // namespace meshwright::partition
 
@@ -119,35 +119,35 @@ LogicalResult partition::formConditionals(ModuleOp module) {
 }
 
 //===----------------------------------------------------------------------===//
-// Taking apart
+// Inlining
 //===----------------------------------------------------------------------===//
 
 namespace {
 
-/// Takes the conditionals of one function apart, and checks that this changes no meaning.
-class Opener {
+/// Inlines the conditionals of one function, and checks that this changes no meaning.
+class Inliner {
 public:
-  Opener(func::FuncOp func, const Mesh &mesh) : func(func), mesh(mesh) {}
+  Inliner(func::FuncOp func, const Mesh &mesh) : func(func), mesh(mesh) {}
 
   LogicalResult run();
 
 private:
-  LogicalResult open(WhenOp when);
+  LogicalResult inlineOne(WhenOp when);
   LogicalResult checkTimes() const;
 
   func::FuncOp func;
   const Mesh &mesh;
   /// The operations that were in a conditional, with its times.
-  SmallVector<std::pair<Operation *, DictionaryAttr>> opened;
+  SmallVector<std::pair<Operation *, DictionaryAttr>> inlined;
 };
 
 } // namespace
 
-LogicalResult Opener::open(WhenOp when) {
+LogicalResult Inliner::inlineOne(WhenOp when) {
   DictionaryAttr times = when.getTimes();
   Block &body = when.getBody().front();
   for (Operation &op : body.without_terminator()) {
-    opened.push_back({&op, times});
+    inlined.push_back({&op, times});
     auto assign = dyn_cast<net::AssignOp>(op);
     if (!assign)
       continue;
@@ -165,11 +165,11 @@ LogicalResult Opener::open(WhenOp when) {
   return success();
 }
 
-LogicalResult Opener::checkTimes() const {
+LogicalResult Inliner::checkTimes() const {
   FailureOr<NeededTimes> needed = NeededTimes::find(func, mesh);
   if (failed(needed))
     return failure();
-  for (auto [op, times] : opened) {
+  for (auto [op, times] : inlined) {
     DictionaryAttr when = needed->get(op);
     if (!when || covers(times, when))
       continue;
@@ -180,21 +180,21 @@ LogicalResult Opener::checkTimes() const {
   return success();
 }
 
-LogicalResult Opener::run() {
+LogicalResult Inliner::run() {
   // A walk meets inner conditionals first; what they hold is then part of the outer one.
-  auto opens =
-      func.walk([&](WhenOp when) { return succeeded(open(when)) ? WalkResult::advance() : WalkResult::interrupt(); });
-  return opens.wasInterrupted() ? failure() : opened.empty() ? success() : checkTimes();
+  auto walk = func.walk(
+      [&](WhenOp when) { return succeeded(inlineOne(when)) ? WalkResult::advance() : WalkResult::interrupt(); });
+  return walk.wasInterrupted() ? failure() : inlined.empty() ? success() : checkTimes();
 }
 
-LogicalResult partition::takeConditionalsApart(ModuleOp module) {
+LogicalResult partition::inlineConditionals(ModuleOp module) {
   MeshOp meshOp = findMesh(module);
   // The verifier of a conditional has seen that its module has the mesh.
   if (!meshOp)
     return success();
   Mesh mesh = meshOp.getMesh();
   for (auto func : module.getOps<func::FuncOp>())
-    if (!func.isExternal() && failed(Opener(func, mesh).run()))
+    if (!func.isExternal() && failed(Inliner(func, mesh).run()))
       return failure();
   return success();
 }
@@ -203,7 +203,7 @@ FailureOr<ModuleOp> partition::getWithoutConditionals(ModuleOp module, OwningOpR
   if (!module.walk([](WhenOp) { return WalkResult::interrupt(); }).wasInterrupted())
     return module;
   copy = module.clone();
-  if (failed(takeConditionalsApart(*copy)))
+  if (failed(inlineConditionals(*copy)))
     return failure();
   return *copy;
 }
@@ -221,9 +221,9 @@ struct FormConditionalsPass : partition::impl::FormConditionalsPassBase<FormCond
   }
 };
 
-struct TakeConditionalsApartPass : partition::impl::TakeConditionalsApartPassBase<TakeConditionalsApartPass> {
+struct InlineConditionalsPass : partition::impl::InlineConditionalsPassBase<InlineConditionalsPass> {
   void runOnOperation() override {
-    if (failed(takeConditionalsApart(getOperation())))
+    if (failed(inlineConditionals(getOperation())))
       signalPassFailure();
   }
 };

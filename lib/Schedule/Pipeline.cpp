@@ -13,7 +13,7 @@ using namespace meshwright;
 
 void schedule::buildPipeline(mlir::OpPassManager &manager, const Options &options) {
   // The steps of an accumulation have programs of their own, which Specialize makes of operations with times.
-  manager.addPass(partition::createTakeConditionalsApartPass());
+  manager.addPass(partition::createInlineConditionalsPass());
   // Empty values go first: later passes may divide by the number of elements.
   manager.addPass(createElideEmptyPass());
   // Parts of sums are added by ordinary operations, which the passes below place and fuse.

@@ -144,7 +144,7 @@ LogicalResult NeededTimes::visit(Operation *op) {
   }
   if (isa<dist::WhenOp>(op))
     return op->emitOpError() << "stands where operations are to be in one line; run "
-                                "dist-partition-take-conditionals-apart first";
+                                "dist-partition-inline-conditionals first";
   if (isa<net::AssignOp>(op)) {
     auto during = getDuring(dist::kDuringAttr.get(op), op);
     if (failed(during))

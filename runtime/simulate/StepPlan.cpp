@@ -15,17 +15,9 @@
 #include <array>
 #include <functional>
 #include <map>
-#include <sched.h>
-#include <thread>
 
 using namespace meshwright;
 using namespace meshwright::runtime;
-
-size_t meshwright::runtime::getNumCores() {
-  cpu_set_t set;
-  int count = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 0;
-  return count > 0 ? static_cast<size_t>(count) : std::max(1u, std::thread::hardware_concurrency());
-}
 
 namespace {
 

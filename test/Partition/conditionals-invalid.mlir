@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// RUN: dist-opt %s -split-input-file -verify-diagnostics --dist-partition-take-conditionals-apart
+// RUN: dist-opt %s -split-input-file -verify-diagnostics --dist-partition-inline-conditionals
 
 // Tests that a value of a conditional cannot be read at other times, by an assignment, a result or an operation.
 

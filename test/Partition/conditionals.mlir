@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: dist-opt %s --split-input-file --dist-partition-form-conditionals | FileCheck %s
-// RUN: dist-opt %s --split-input-file --dist-partition-form-conditionals --dist-partition-take-conditionals-apart | FileCheck %s --check-prefix=APART
-// RUN: dist-opt %s --split-input-file --dist-partition-form-conditionals --dist-partition-take-conditionals-apart --dist-partition-form-conditionals | FileCheck %s
+// RUN: dist-opt %s --split-input-file --dist-partition-form-conditionals --dist-partition-inline-conditionals | FileCheck %s --check-prefix=APART
+// RUN: dist-opt %s --split-input-file --dist-partition-form-conditionals --dist-partition-inline-conditionals --dist-partition-form-conditionals | FileCheck %s
 
 // Tests that the last step's operations, in their order, follow those that every step needs; that a value which only a result of the
-// last step reads is yielded; that loops move as a whole, and so do operations that nothing needs. Taken apart, the program
+// last step reads is yielded; that loops move as a whole, and so do operations that nothing needs. Inlined, the program
 // is as before except for the order.
 
 // CHECK-LABEL: @merge

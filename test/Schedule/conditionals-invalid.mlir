@@ -6,7 +6,7 @@
 dist.mesh @mesh <[steps "accumulation" = 4]>
 net.variable parameter @w : tensor<4xf32>
 func.func @formed(%x: tensor<4xf32>) {
-  // expected-error @below {{stands where operations are to be in one line; run dist-partition-take-conditionals-apart first}}
+  // expected-error @below {{stands where operations are to be in one line; run dist-partition-inline-conditionals first}}
   dist.when {accumulation = array<i64: 3>} {
     net.assign @w, %x : tensor<4xf32>
     dist.yield

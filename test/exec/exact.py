@@ -2,7 +2,7 @@
 # RUN: %python %s %tmp
 """dist-run --check-exact finds what a partitioner could get wrong: collectives deleted, doubled, with another reduction or over other axes, a bias
 added before a sum, a value added once per rank, a slice that begins elsewhere, another divisor, an update left out. Each is edited into the module between Optimize and Schedule and compared with the serial
-program of the right package. Wrong uses have an error."""
+program of the right package. So does it where ranks are processes. Wrong uses have an error."""
 import os
 import pathlib
 import re
@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.dirname(__file__))
 import case
 
 # A network, a mesh, and from how many places of each kind one is taken; all of them with MESHWRIGHT_TEST_ROUNDS.
-CASES = [("mlp", "dp2xtp2", 3), ("gpt2", "dp2xtp2+sequence", 12)]
+CASES = [("mlp", "dp2xtp2", 3), ("mlp", "dp2xtp2+merge2", 5), ("gpt2", "dp2xtp2+sequence", 12)]
 # Not all of these are mistakes: the sum of a NaN per rank is NaN as that of one, and padding may be zero already.
 MAYBE_HARMLESS = ("one addend per rank", "padding not masked")
 # Errors of placement, which the gate of Partition refuses without running.
@@ -79,7 +79,8 @@ def check_mistakes(folder, network, mesh, step):
     strategy.write_text(case.make_strategy(case.NETWORKS[network], mesh, "adamw"))
     right = folder / "right"
     case.run("dist-opt", graph, f"--strategy={strategy}", f"--emit={right}", "--target=exact", "--quiet")
-    expect("exactly those" in case.run("dist-run", right, "--check-exact"), f"{network} {mesh} is not exactly the serial program")
+    for processes in ([], ["--nproc=4"]):
+        expect("exactly those" in case.run("dist-run", right, "--check-exact", *processes), f"{network} {mesh} is not exactly the serial program")
     module = folder / "module.mlir"
     case.run("dist-opt", graph, f"--strategy={strategy}", "--to=optimize", "--quiet", "-o", module)
     text = module.read_text()
@@ -103,6 +104,10 @@ def check_mistakes(folder, network, mesh, step):
         checked = call(*compare)
         expect(checked.returncode == 0 or "differ from the serial program" in checked.stdout, f"{kind}: {checked.stdout}")
         tally["found" if checked.returncode else "equal"] += 1
+        if number[kind] == 0:
+            apart = call(*compare, "--nproc=4")
+            expect((apart.returncode, "differ from the serial program" in apart.stdout) == (checked.returncode, checked.returncode != 0),
+                   f"{kind} in processes: {apart.stdout}")
     for kind, tally in counts.items():
         print(f"{network} {mesh}: {kind}: {tally}")
     refused, found = (sum(tally[how] for tally in counts.values()) for how in ("refused", "found"))
@@ -131,7 +136,7 @@ def check_errors(folder):
                                ([exact, "--check-exact", "--save=x"], "--check-exact trains nothing, so there is nothing for --save=x"),
                                ([exact, f"--exact-reference={plain}"], "is the package that --check-exact compares with"),
                                ([exact, "--check-exact=0"], "--check-exact: 0 is below 1"),
-                               ([exact, "--check-exact", "--nproc=2"], "--check-exact is for ranks that are threads of one process"),
+                               ([exact, "--check-exact", "--device=cuda"], "--check-exact is for ranks on CPUs"),
                                ([exact, "--check-exact", f"--exact-reference={folder}/none"], "cannot open"),
                                ([exact, "--check-exact", f"--exact-reference={folder}/right"], "the package to compare with has no variable"),
                                ([exact, "--check-exact", f"--exact-reference={merged}"], "the package accumulates 1 steps into an update, but the one to compare with 4"),

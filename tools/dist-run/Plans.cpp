@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Plans.h"
+#include "meshwright/runtime/Cores.h"
 #include "meshwright/runtime/Calibration.h"
 #include <algorithm>
 #include <map>

@@ -22,10 +22,10 @@ mlir::LogicalResult formConditionals(mlir::ModuleOp module);
 
 /// Puts the operations of every `dist.when` in its place. Fails, with an error at the operation, if one of them is
 /// needed at times at which the conditional leaves it out.
-mlir::LogicalResult takeConditionalsApart(mlir::ModuleOp module);
+mlir::LogicalResult inlineConditionals(mlir::ModuleOp module);
 
 /// `module` if it has no conditionals, else a copy of it that has none, which `copy` owns. Fails, with an error, if
-/// they cannot be taken apart.
+/// they cannot be inlined.
 mlir::FailureOr<mlir::ModuleOp> getWithoutConditionals(mlir::ModuleOp module, mlir::OwningOpRef<mlir::ModuleOp> &copy);
 
 } // namespace meshwright::partition

@@ -69,7 +69,7 @@ def FormConditionalsPass : Pass<"dist-partition-form-conditionals", "mlir::Modul
     assignments and results (`dist.during`), move into one `dist.when` at the end of the function: the reductions of
     gradients, the update, and their collectives. Assignments in it have no `dist.during` of that axis any more.
 
-    Partition and Optimize end with this pass. `dist-partition-take-conditionals-apart` is its inverse.
+    Partition and Optimize end with this pass. `dist-partition-inline-conditionals` is its inverse.
 
     Example: over four steps
     ```mlir
@@ -86,7 +86,7 @@ def FormConditionalsPass : Pass<"dist-partition-form-conditionals", "mlir::Modul
   let dependentDialects = ["::meshwright::dist::DistDialect"];
 }
 
-def TakeConditionalsApartPass : Pass<"dist-partition-take-conditionals-apart", "mlir::ModuleOp"> {
+def InlineConditionalsPass : Pass<"dist-partition-inline-conditionals", "mlir::ModuleOp"> {
   let summary = "puts the operations of counted conditionals in their place";
   let description = [{
     The inverse of `dist-partition-form-conditionals`, with which Optimize and Schedule begin: their passes work on one

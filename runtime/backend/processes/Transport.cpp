@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/runtime/Transport.h"
+#include "meshwright/runtime/Cores.h"
 #include <algorithm>
 #include <thread>
 
@@ -33,7 +34,7 @@ void Patience::wait() {
 void Transport::sleep(Patience::Clock::duration pause) { std::this_thread::sleep_for(pause); }
 
 bool Transport::isCrowded(unsigned threads) const {
-  return threads * static_cast<unsigned>(getNumLocal()) > std::thread::hardware_concurrency();
+  return threads * static_cast<unsigned>(getNumLocal()) > getNumCores();
 }
 
 Status Transport::makeMismatch(int64_t ranks, const std::string &command) const {

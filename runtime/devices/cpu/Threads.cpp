@@ -10,9 +10,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Threads.h"
+#include "meshwright/runtime/Cores.h"
+#include <algorithm>
 #include <cstdlib>
 #include <dlfcn.h>
-#include <thread>
 
 using namespace meshwright::runtime;
 
@@ -59,7 +60,7 @@ int meshwright::runtime::getUsualThreads(int64_t ranksOfHost) {
   if (const char *wanted = std::getenv("OMP_NUM_THREADS"))
     if (int threads = std::atoi(wanted); threads > 0)
       return threads;
-  return static_cast<int>(std::max<int64_t>(std::thread::hardware_concurrency() / ranksOfHost, 1));
+  return static_cast<int>(std::max<int64_t>(getNumCores() / ranksOfHost, 1));
 }
 
 void meshwright::runtime::runParts(int threads, void (*work)(void *data, int part, int parts), void *data) {

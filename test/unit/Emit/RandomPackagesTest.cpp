@@ -161,7 +161,7 @@ void RandomPackages::checkExact(const std::string &folder, uint64_t seed) {
   for (int step = 0; step != 2; ++step) {
     auto report = (*check)->step(nullptr);
     ASSERT_TRUE(report.ok()) << report.status().message();
-    ASSERT_TRUE(report->differences.empty()) << report->toString();
+    ASSERT_TRUE(report->differences.empty()) << report->toString("; ");
     numExactlyEqual += report->variables + report->outputs;
   }
 }

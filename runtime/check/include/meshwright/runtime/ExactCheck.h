@@ -37,8 +37,9 @@ struct ExactReport {
   size_t variables = 0, outputs = 0;
   std::vector<ExactDifference> differences;
 
-  /// As printed: `52 variables and 1 output are those of the serial program`.
-  std::string toString() const;
+  /// As printed: `52 variables and 1 output are those of the serial program`; differences follow, each after
+  /// `separator`.
+  std::string toString(std::string_view separator) const;
 };
 
 /// Runs the serial program and the distributed ones on residues (Residue.h) from the same random variables, and
@@ -53,12 +54,13 @@ class ExactCheck {
 public:
   /// Makes the exact packages and prepares both. The serial program is that of `reference`, which is the same package
   /// or another one with variables, inputs and outputs of the same names, types and shapes. `options` are those of the
-  /// distributed programs, in this process. The packages outlive the check.
+  /// distributed programs, on the CPU. The packages outlive the check.
   static Result<std::unique_ptr<ExactCheck>> create(const LoadedPackage &package, const LoadedPackage &reference,
                                                     SessionOptions options, uint64_t seed);
   ~ExactCheck();
 
-  /// Runs a step of both. Inputs that the feeder of the package has values for get these; null for none.
+  /// Runs a step of both. Inputs that the feeder of the package has values for get these; null for none. Where ranks are
+  /// processes, all of them call it, and the report is that of the ranks of this one.
   Result<ExactReport> step(const Feeder *feeder);
 
 private:

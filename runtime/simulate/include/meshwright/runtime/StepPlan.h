@@ -28,9 +28,6 @@ Result<StepPlan> planStep(const Session &session, uint32_t position, const StepP
 Result<StepPlan> planStep(const Session &session, uint32_t position, const MachineModel &machine,
                           std::span<const uint32_t> hosts, size_t cores);
 
-/// The cores that this process may use.
-size_t getNumCores();
-
 } // namespace meshwright::runtime
 
 #endif
