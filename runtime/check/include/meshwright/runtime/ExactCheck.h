@@ -59,8 +59,8 @@ public:
                                                     SessionOptions options, uint64_t seed);
   ~ExactCheck();
 
-  /// Runs a step of both. Inputs that the feeder of the package has values for get these; null for none. Where ranks are
-  /// processes, all of them call it, and the report is that of the ranks of this one.
+  /// Runs a step of both. Inputs that the feeder of the package has values for get these; null for none. Where ranks
+  /// are processes, all of them call it, and the report is that of the ranks of this one.
   Result<ExactReport> step(const Feeder *feeder);
 
 private:
