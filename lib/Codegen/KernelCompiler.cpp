@@ -181,12 +181,12 @@ static LogicalResult compileObject(ModuleBuilder build, size_t index, StringRef 
   return compileModule(*module, target, cache, path, [&] { return source->emitError(); });
 }
 
-/// Adds the table of the kernels with these names (KernelTable.h). Each has its extents beside it, as `symbol_bytes`,
-/// and some have a division, `symbol_division`: a weak name is null where no object has it.
+/// Adds the table of the kernels with these names (KernelTable.h). Each has its buffers beside it, as
+/// `symbol_buffers`, and some have a division, `symbol_division`: a weak name is null where no object has it.
 static void addTable(llvm::Module &module, ArrayRef<StringRef> symbols, StringRef target) {
   llvm::LLVMContext &context = module.getContext();
   llvm::Type *pointer = llvm::PointerType::getUnqual(context), *number = llvm::Type::getInt64Ty(context);
-  llvm::StructType *entry = llvm::StructType::get(pointer, pointer, pointer, pointer);
+  llvm::StructType *entry = llvm::StructType::get(pointer, pointer, pointer, pointer, pointer);
   llvm::FunctionType *function = llvm::FunctionType::get(llvm::Type::getVoidTy(context), {pointer}, false);
   auto add = [&](llvm::Constant *content, const Twine &name) {
     return new llvm::GlobalVariable(module, content->getType(), /*isConstant=*/true, llvm::GlobalValue::PrivateLinkage,
@@ -199,11 +199,13 @@ static void addTable(llvm::Module &module, ArrayRef<StringRef> symbols, StringRe
   };
   SmallVector<llvm::Constant *> entries;
   for (StringRef symbol : symbols) {
-    llvm::Constant *extents = declare(llvm::GlobalValue::ExternalLinkage, symbol + "_bytes");
+    llvm::Constant *numBuffers = declare(llvm::GlobalValue::ExternalLinkage, symbol + "_buffers");
+    llvm::Constant *buffers =
+        llvm::ConstantExpr::getGetElementPtr(number, numBuffers, llvm::ConstantInt::get(number, 1));
     llvm::Constant *division = declare(llvm::GlobalValue::ExternalWeakLinkage, symbol + "_division");
     llvm::Constant *name = add(llvm::ConstantDataArray::getString(context, symbol), "name");
     llvm::Constant *kernel = llvm::Function::Create(function, llvm::GlobalValue::ExternalLinkage, symbol, module);
-    entries.push_back(llvm::ConstantStruct::get(entry, {name, kernel, extents, division}));
+    entries.push_back(llvm::ConstantStruct::get(entry, {name, kernel, numBuffers, buffers, division}));
   }
   llvm::Constant *list = add(llvm::ConstantArray::get(llvm::ArrayType::get(entry, entries.size()), entries), "entries");
   llvm::Constant *table = llvm::ConstantStruct::getAnon({llvm::ConstantInt::get(number, entries.size()), list});

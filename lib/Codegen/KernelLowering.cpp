@@ -12,6 +12,7 @@
 #include "ExactExpansion.h"
 #include "FloatExpansion.h"
 #include "IntegerPower.h"
+#include "KernelAccess.h"
 #include "MathExpansion.h"
 #include "TwinExpansion.h"
 #include "dialects/Dist/Interfaces.h"
@@ -308,20 +309,24 @@ LogicalResult KernelLowering::lower(MathFunctions functions) {
                  succeeded(convertToLLVM()));
 }
 
-/// Each output that shares an input's memory is taken out once, so that no two pointers of the function alias.
-void KernelLowering::addExtents(StringRef name) {
+void KernelLowering::addBuffers(StringRef name, StringRef callee) {
   OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
-  SmallVector<int64_t> extents = {static_cast<int64_t>(types.size())};
-  for (RankedTensorType type : types)
-    extents.push_back(getBytes(type) * wordScale);
-  auto type = LLVM::LLVMArrayType::get(builder.getI64Type(), extents.size());
+  auto function = module->lookupSymbol<LLVM::LLVMFuncOp>(callee);
+  SmallVector<int64_t> numbers = {static_cast<int64_t>(types.size())};
+  for (auto [type, which] : llvm::zip_equal(types, pointerOf)) {
+    auto memory = std::distance(pointerOf.begin(), llvm::find(pointerOf, which));
+    auto access = static_cast<int64_t>(findAccess(function.getArgument(which)));
+    numbers.append({getBytes(type) * wordScale, access, static_cast<int64_t>(memory)});
+  }
+  auto type = LLVM::LLVMArrayType::get(builder.getI64Type(), numbers.size());
   auto global = LLVM::GlobalOp::create(builder, location, type, /*isConstant=*/true, LLVM::Linkage::External, name,
-                                       builder.getI64TensorAttr(extents));
+                                       builder.getI64TensorAttr(numbers));
   // The table of the kernels alone refers to it.
   global.setVisibility_(LLVM::Visibility::Hidden);
 }
 
-/// The function that takes the addresses out of an array, and the iterations as they come.
+/// The function that takes the addresses out of an array, and the iterations as they come. Each output that shares an
+/// input's memory is taken out once, so that no two pointers of the function alias.
 LLVM::LLVMFuncOp KernelLowering::addCall(StringRef name, StringRef callee) {
   OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
   MLIRContext *context = builder.getContext();
@@ -385,7 +390,7 @@ void KernelLowering::addDivision(StringRef name, LLVM::LLVMFuncOp part) {
 }
 
 void KernelLowering::addEntry(StringRef name, StringRef callee) {
-  addExtents((name + "_bytes").str());
+  addBuffers((name + "_buffers").str(), callee);
   if (division)
     addDivision(name, addCall((name + "_part").str(), callee));
   else

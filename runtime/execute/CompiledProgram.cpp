@@ -143,7 +143,7 @@ Result<uint32_t> CompiledProgram::prepareKernel(const Kernel &kernel, uint32_t m
   std::vector<std::span<std::byte>> buffers;
   for (uint32_t argument : kernel.arguments())
     buffers.push_back({getAddress(argument, microBatch), context.program.buffers(static_cast<int>(argument)).bytes()});
-  return context.device.prepareKernel(kernel.symbol(), buffers);
+  return context.device.prepareKernel(kernel.symbol(), buffers, kernel.outputs());
 }
 
 Result<uint32_t> CompiledProgram::prepareMatmul(const Instruction &instruction, uint32_t microBatch) {

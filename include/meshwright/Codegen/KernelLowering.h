@@ -50,7 +50,7 @@ public:
   /// Lowers all functions to the llvm dialect.
   mlir::LogicalResult lower(MathFunctions functions);
   /// Adds the function `void name(ptr)` that takes the addresses out of an array and calls `callee`, and beside it the
-  /// numbers `name_bytes`: how many inputs and outputs there are, and the bytes that are read or written at each. With
+  /// numbers `name_buffers`: how many inputs and outputs there are, and a record of each (KernelBuffer). With
   /// iterations it adds `name_division`, too: the function `void name_part(ptr, begin, end)`, the number of iterations
   /// and the grain (KernelTable.h).
   void addEntry(llvm::StringRef name, llvm::StringRef callee);
@@ -69,7 +69,7 @@ private:
   mlir::LogicalResult simplifyMath(MathFunctions functions);
   mlir::LogicalResult lowerStructure(MathFunctions functions);
   mlir::LogicalResult convertToLLVM();
-  void addExtents(llvm::StringRef name);
+  void addBuffers(llvm::StringRef name, llvm::StringRef callee);
   mlir::LLVM::LLVMFuncOp addCall(llvm::StringRef name, llvm::StringRef callee);
   void addDivision(llvm::StringRef name, mlir::LLVM::LLVMFuncOp part);
 

@@ -37,8 +37,9 @@ public:
 
   std::byte *getArena(Memory memory) const override { return memory == HOST ? hostAddress : address; }
 
-  Result<uint32_t> prepareKernel(const std::string &symbol, std::span<const std::span<std::byte>> buffers) override {
-    MW_TRY_ASSIGN(const KernelEntry *kernel, kernels.find(symbol, buffers));
+  Result<uint32_t> prepareKernel(const std::string &symbol, std::span<const std::span<std::byte>> buffers,
+                                 uint32_t numOutputs) override {
+    MW_TRY_ASSIGN(const KernelEntry *kernel, kernels.find(symbol, buffers, numOutputs));
     calls.push_back({kernel->function, threads > 1 ? kernel->division : nullptr, arguments.size()});
     for (std::span<std::byte> buffer : buffers)
       arguments.push_back(buffer.data());

@@ -194,25 +194,94 @@ Status LoadedKernels::giveFunctions(const char *symbol, const void *functions) {
   return {};
 }
 
-static Status checkArguments(const KernelEntry &kernel, std::span<const std::span<std::byte>> arguments) {
-  const uint64_t *extents = kernel.extents;
-  const char *symbol = kernel.symbol;
-  if (!extents)
+namespace {
+
+/// Holds the arguments of a call against what the compiler derived from the kernel's code.
+class ArgumentCheck {
+public:
+  ArgumentCheck(const KernelEntry &kernel, std::span<const std::span<std::byte>> arguments, uint32_t numOutputs)
+      : symbol(kernel.symbol), buffers(kernel.buffers, *kernel.numBuffers), arguments(arguments),
+        firstOutput(arguments.size() - std::min<size_t>(numOutputs, arguments.size())) {}
+
+  Status run() const {
+    if (buffers.size() != arguments.size())
+      return inputError("kernel {} takes {} buffers but is given {}", symbol, buffers.size(), arguments.size());
+    for (size_t i = 0; i != arguments.size(); ++i) {
+      if (buffers[i].bytes > arguments[i].size())
+        return inputError("argument {} of kernel {} is to have {} bytes but its buffer has {}", i, symbol,
+                          buffers[i].bytes, arguments[i].size());
+      MW_TRY(checkAccess(i));
+    }
+    return checkOverlaps();
+  }
+
+private:
+  bool isOutput(size_t i) const { return i >= firstOutput; }
+
+  Status checkAccess(size_t i) const {
+    const KernelBuffer &buffer = buffers[i];
+    if (buffer.memory != i && arguments[i].data() != arguments[buffer.memory].data())
+      return inputError("kernel {} writes argument {} over argument {}, but the package has them in different places",
+                        symbol, i, buffer.memory);
+    if ((buffer.access & KERNEL_UNKNOWN) != 0 || buffer.bytes == 0 || buffer.memory != i)
+      return {};
+    bool isWritten = (buffer.access & KERNEL_WRITES) != 0;
+    if (isOutput(i) && !isWritten)
+      return inputError("kernel {} does not write argument {}, but the package says so", symbol, i);
+    bool isOverwritten = false;
+    for (size_t output = firstOutput; isWritten && output != arguments.size(); ++output)
+      isOverwritten |= buffers[output].memory == i;
+    return isWritten && !isOutput(i) && !isOverwritten
+               ? inputError("kernel {} writes argument {}, but the package says that it only reads it", symbol, i)
+               : Status();
+  }
+
+  /// Checks that written memory lies apart from all other memory of the call.
+  Status checkOverlaps() const {
+    struct Place {
+      const std::byte *begin, *end;
+      bool isWritten;
+      size_t argument;
+    };
+    std::vector<Place> places;
+    std::vector<size_t> placeOf(arguments.size());
+    for (size_t i = 0; i != arguments.size(); ++i) {
+      placeOf[i] = buffers[i].memory == i ? places.size() : placeOf[buffers[i].memory];
+      if (buffers[i].memory == i)
+        places.push_back({arguments[i].data(), arguments[i].data() + buffers[i].bytes, false, i});
+      places[placeOf[i]].isWritten |= isOutput(i);
+    }
+    std::erase_if(places, [](const Place &place) { return place.begin == place.end; });
+    std::sort(places.begin(), places.end(), [](const Place &a, const Place &b) { return a.begin < b.begin; });
+    const Place *last = nullptr, *lastWritten = nullptr;
+    for (const Place &place : places) {
+      const Place *other = place.isWritten ? last : lastWritten;
+      if (other && other->end > place.begin)
+        return inputError("arguments {} and {} of kernel {} overlap, and it is not compiled to work in place there",
+                          std::min(place.argument, other->argument), std::max(place.argument, other->argument), symbol);
+      if (!last || place.end > last->end)
+        last = &place;
+      if (place.isWritten && (!lastWritten || place.end > lastWritten->end))
+        lastWritten = &place;
+    }
     return {};
-  if (extents[0] != arguments.size())
-    return inputError("kernel {} takes {} buffers but is given {}", symbol, extents[0], arguments.size());
-  for (size_t i = 0; i != arguments.size(); ++i)
-    if (extents[i + 1] > arguments[i].size())
-      return inputError("argument {} of kernel {} is to have {} bytes but its buffer has {}", i, symbol, extents[i + 1],
-                        arguments[i].size());
-  return {};
-}
+  }
+
+  const char *symbol;
+  std::span<const KernelBuffer> buffers;
+  std::span<const std::span<std::byte>> arguments;
+  size_t firstOutput;
+};
+
+} // namespace
 
 Result<const KernelEntry *> LoadedKernels::find(const std::string &symbol,
-                                                std::span<const std::span<std::byte>> arguments) const {
+                                                std::span<const std::span<std::byte>> arguments,
+                                                uint32_t numOutputs) const {
   auto found = entries.find(symbol);
   if (found == entries.end())
     return inputError("{} has no kernel {}", handle ? path : "the package, which has no kernels,", symbol);
-  MW_TRY(checkArguments(*found->second, arguments));
+  if (found->second->numBuffers)
+    MW_TRY(ArgumentCheck(*found->second, arguments, numOutputs).run());
   return found->second;
 }

@@ -111,7 +111,8 @@ std::byte *CudaDevice::getArena(Memory memory) const {
   return memory == HOST ? hostArena : reinterpret_cast<std::byte *>(arena);
 }
 
-Result<uint32_t> CudaDevice::prepareKernel(const std::string &symbol, std::span<const std::span<std::byte>> buffers) {
+Result<uint32_t> CudaDevice::prepareKernel(const std::string &symbol, std::span<const std::span<std::byte>> buffers,
+                                           uint32_t) {
   std::vector<std::byte *> addresses;
   for (std::span<std::byte> buffer : buffers)
     addresses.push_back(buffer.data());

@@ -62,7 +62,8 @@ public:
   Status allocate(uint64_t deviceBytes, uint64_t hostBytes, uint64_t fedBytes) override;
   Status share(const Device &owner, uint64_t fedBytes) override;
   std::byte *getArena(Memory memory) const override;
-  Result<uint32_t> prepareKernel(const std::string &symbol, std::span<const std::span<std::byte>> buffers) override;
+  Result<uint32_t> prepareKernel(const std::string &symbol, std::span<const std::span<std::byte>> buffers,
+                                 uint32_t numOutputs) override;
   Result<uint32_t> prepareMatmul(const Instruction &instruction, const MatmulAddresses &addresses) override;
   bool hasEpilogue(uint32_t matmul) const override { return products->hasEpilogue(matmul); }
   /// An error: packages for GPUs have kernels instead.

@@ -36,9 +36,10 @@ TEST(KernelLibraries, FirstThatTheCpuCanRunIsLoaded) {
   auto kernels = LoadedKernels::load(package, "");
   ASSERT_TRUE(kernels.ok()) << kernels.status().message();
   EXPECT_EQ(kernels->getTarget(), "test");
-  EXPECT_TRUE(kernels->find("test_sum", {}).ok());
-  EXPECT_EQ(kernels->find("missing", {}).status().message(), folder / "p/kernels-test.so" + " has no kernel missing");
-  EXPECT_EQ(kernels->find("test_numbers", {}).status().message(),
+  EXPECT_TRUE(kernels->find("test_sum", {}, 0).ok());
+  EXPECT_EQ(kernels->find("missing", {}, 0).status().message(),
+            folder / "p/kernels-test.so" + " has no kernel missing");
+  EXPECT_EQ(kernels->find("test_numbers", {}, 0).status().message(),
             folder / "p/kernels-test.so" + " has no kernel test_numbers")
       << "what the library has besides kernels is none";
   EXPECT_EQ(LoadedKernels::load(package, "future").status().message(),
@@ -48,21 +49,44 @@ TEST(KernelLibraries, FirstThatTheCpuCanRunIsLoaded) {
             "the package has no kernels for other; it has them for future; emulated (for a GPU); test");
 }
 
-TEST(KernelLibraries, NoKernelIsGivenLessThanItTouches) {
+TEST(KernelLibraries, ACallIsWhatTheKernelIsCompiledFor) {
   TempFolder folder;
   ASSERT_TRUE(writePackage(makePackage(), folder / "p"));
   LoadedPackage package = std::move(*LoadedPackage::open(folder / "p"));
   auto kernels = LoadedKernels::load(package, "");
   ASSERT_TRUE(kernels.ok()) << kernels.status().message();
-  std::array<std::byte, 16> bytes;
-  std::span<std::byte> two = std::span(bytes).first(8), more = bytes, less = std::span(bytes).first(7);
-  auto find = [&](std::vector<std::span<std::byte>> buffers) {
-    return kernels->find("test_add_pairs", buffers).status().message();
+  std::array<std::byte, 64> bytes;
+  auto at = [&](size_t begin, size_t size = 8) { return std::span(bytes).subspan(begin, size); };
+  auto find = [&](std::vector<std::span<std::byte>> buffers, uint32_t outputs = 1,
+                  const char *name = "test_add_pairs") {
+    return kernels->find(name, buffers, outputs).status().message();
   };
-  EXPECT_EQ(find({two, two, two}), "");
-  EXPECT_EQ(find({two, more, two}), "");
-  EXPECT_EQ(find({two, two}), "kernel test_add_pairs takes 3 buffers but is given 2");
-  EXPECT_EQ(find({two, two, less}), "argument 2 of kernel test_add_pairs is to have 8 bytes but its buffer has 7");
+  EXPECT_EQ(find({at(0), at(8), at(16)}), "");
+  EXPECT_EQ(find({at(0), at(0), at(16)}), "") << "operands may be the same";
+  EXPECT_EQ(find({at(0), at(4), at(16)}), "") << "and may overlap";
+  EXPECT_EQ(find({at(0), at(8, 16), at(32)}), "");
+  EXPECT_EQ(find({at(0), at(8)}), "kernel test_add_pairs takes 3 buffers but is given 2");
+  EXPECT_EQ(find({at(0), at(8), at(16, 7)}),
+            "argument 2 of kernel test_add_pairs is to have 8 bytes but its buffer has 7");
+  EXPECT_EQ(find({at(0), at(8), at(16)}, 0),
+            "kernel test_add_pairs writes argument 2, but the package says that it only reads it");
+  EXPECT_EQ(find({at(0), at(8), at(16)}, 2),
+            "kernel test_add_pairs does not write argument 1, but the package says so");
+  for (size_t begin : {0, 4, 8, 12})
+    EXPECT_EQ(
+        find({at(0), at(8), at(begin)}),
+        begin < 8
+            ? "arguments 0 and 2 of kernel test_add_pairs overlap, and it is not compiled to work in place there"
+            : "arguments 1 and 2 of kernel test_add_pairs overlap, and it is not compiled to work in place there");
+  // A long operand that reaches over several others.
+  EXPECT_EQ(find({at(0, 64), at(8), at(4)}),
+            "arguments 0 and 2 of kernel test_add_pairs overlap, and it is not compiled to work in place there");
+  const char *inPlace = "test_add_in_place";
+  EXPECT_EQ(find({at(0), at(8), at(0)}, 1, inPlace), "");
+  EXPECT_EQ(find({at(0), at(8), at(16)}, 1, inPlace),
+            "kernel test_add_in_place writes argument 2 over argument 0, but the package has them in different places");
+  EXPECT_EQ(find({at(0), at(4), at(0)}, 1, inPlace),
+            "arguments 0 and 1 of kernel test_add_in_place overlap, and it is not compiled to work in place there");
 }
 
 TEST(KernelLibraries, WhatIsNoWholeLibraryIsNotLoaded) {
@@ -78,11 +102,11 @@ TEST(KernelLibraries, WhatIsNoWholeLibraryIsNotLoaded) {
     LoadedPackage package = std::move(*LoadedPackage::open(folder / "p"));
     return LoadedKernels::load(package, "").status().message();
   };
-  std::string bytes = folder.read("p/kernels-test.so"), name = "meshwright_kernels";
+  std::string bytes = folder.read("p/kernels-test.so"), name = kernelTableSymbol;
   for (size_t at = bytes.find(name); at != std::string::npos; at = bytes.find(name))
     bytes[at] = 'M';
   folder.write("p/kernels-test.so", bytes);
-  EXPECT_EQ(load(), path + " has no table of kernels, meshwright_kernels");
+  EXPECT_EQ(load(), path + " has no table of kernels, " + kernelTableSymbol);
   std::string narrow = bytes;
   narrow[4] = 1; // the class of 32 bits
   folder.write("p/kernels-test.so", narrow);

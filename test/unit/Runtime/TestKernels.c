@@ -27,13 +27,23 @@ void test_add(void *const *buffers) {
     out[i] = a[i] + b[i];
 }
 
-// out = a + b, of two elements: the number of the buffers and their bytes, as compiled kernels give them.
-static const uint64_t test_add_pairs_extents[] = {3, 8, 8, 8};
+// out = a + b, of two elements: the number of the buffers, and of each its bytes, access and memory, as compiled kernels
+// give them.
+static const uint64_t test_add_pairs_buffers[] = {3, 8, 1, 0, 8, 1, 1, 8, 2, 2};
 void test_add_pairs(void *const *buffers) {
   const float *a = buffers[0], *b = buffers[1];
   float *out = buffers[2];
   for (int i = 0; i < 2; ++i)
     out[i] = a[i] + b[i];
+}
+
+// a += b, of two elements; the result is where a is.
+static const uint64_t test_add_in_place_buffers[] = {3, 8, 3, 0, 8, 1, 1, 8, 3, 0};
+void test_add_in_place(void *const *buffers) {
+  float *a = buffers[0];
+  const float *b = buffers[1];
+  for (int i = 0; i < 2; ++i)
+    a[i] += b[i];
 }
 
 // out = the slice of n elements that the micro-batch takes.
@@ -137,16 +147,17 @@ const uint64_t test_numbers[] = {1, 2, 3};
 struct entry {
   const char *symbol;
   void (*function)(void *const *buffers);
-  const uint64_t *extents;
+  const uint64_t *num_buffers, *buffers;
   const void *division;
 };
-#define KERNEL(name) {#name, name, 0, 0}
+#define KERNEL(name) {#name, name, 0, 0, 0}
+#define KERNEL_WITH_BUFFERS(name) {#name, name, name##_buffers, name##_buffers + 1, 0}
 static const struct entry entries[] = {
-    KERNEL(test_sum), KERNEL(test_add), {"test_add_pairs", test_add_pairs, test_add_pairs_extents, 0},
+    KERNEL(test_sum), KERNEL(test_add), KERNEL_WITH_BUFFERS(test_add_pairs), KERNEL_WITH_BUFFERS(test_add_in_place),
     KERNEL(test_slice), KERNEL(test_update), KERNEL(test_add_coordinate), KERNEL(test_scale), KERNEL(test_scale_add),
     KERNEL(test_sleep), KERNEL(test_zero), KERNEL(test_bias), KERNEL(test_bias_gelu), KERNEL(test_bias_gelu_few),
 };
 const struct {
   uint64_t count;
   const struct entry *entries;
-} meshwright_kernels = {sizeof(entries) / sizeof(*entries), entries};
+} meshwright_kernel_table = {sizeof(entries) / sizeof(*entries), entries};

@@ -74,8 +74,9 @@ public:
   virtual Status share(const Device &owner, uint64_t fedBytes) = 0;
   /// The address at which an arena begins, also if the host may not touch it.
   virtual std::byte *getArena(Memory memory) const = 0;
-  /// Describes a call of a kernel with these buffers. Returns its number.
-  virtual Result<uint32_t> prepareKernel(const std::string &symbol, std::span<const std::span<std::byte>> buffers) = 0;
+  /// Describes a call of a kernel with these buffers, of which it writes the last `numOutputs`. Returns its number.
+  virtual Result<uint32_t> prepareKernel(const std::string &symbol, std::span<const std::span<std::byte>> buffers,
+                                         uint32_t numOutputs) = 0;
   /// Describes a checked product at these addresses; an instruction may come with several. Returns its number.
   virtual Result<uint32_t> prepareMatmul(const Instruction &instruction, const MatmulAddresses &addresses) = 0;
   /// True if a product computes its epilogue, so that the kernel after it is not launched.

@@ -24,13 +24,33 @@ struct KernelDivision {
   int64_t iterations, grain;
 };
 
+/// Accesses of the code of a kernel to a buffer.
+enum KernelAccess : uint64_t {
+  KERNEL_READS = 1,
+  KERNEL_WRITES = 2,
+  /// Its address goes where the compiler does not follow it; the other two say nothing.
+  KERNEL_UNKNOWN = 4,
+};
+
+/// The buffers of a kernel, as the compiler derives them from its code.
+struct KernelBuffer {
+  /// How many bytes of it are read or written.
+  uint64_t bytes;
+  /// A combination of KernelAccess.
+  uint64_t access;
+  /// The number of the first buffer that is the same memory: its own, or that of an input which it overwrites. The
+  /// kernel takes the address of that one.
+  uint64_t memory;
+};
+
 /// A kernel of a table.
 struct KernelEntry {
   const char *symbol;
   KernelFn function;
-  /// How many buffers it takes, then how many bytes of each it reads or writes; null in a table that is written by hand
-  /// where nothing is said about them.
-  const uint64_t *extents;
+  /// The number of the buffers that it takes, and as many records; null in a table that is written by hand where
+  /// nothing is said about them.
+  const uint64_t *numBuffers;
+  const KernelBuffer *buffers;
   /// Null for a kernel that one thread computes.
   const KernelDivision *division;
 };
@@ -42,7 +62,7 @@ struct KernelTable {
 };
 
 /// The symbol of the table.
-inline constexpr char kernelTableSymbol[] = "meshwright_kernels";
+inline constexpr char kernelTableSymbol[] = "meshwright_kernel_table";
 
 /// The symbol of a pointer in a library of exact kernels: the runtime lets it point to the functions that they call
 /// (Residue.h) before it calls any.

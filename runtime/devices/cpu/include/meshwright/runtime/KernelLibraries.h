@@ -19,13 +19,15 @@ class InputFile;
 /// The kernels of a package for one target, loaded.
 class LoadedKernels {
 public:
-  /// Loads the library for `target`, or the first whose features the CPU has where `target` is empty; of an exact package
-  /// or a twin its only one. A package without libraries loads as one without kernels.
+  /// Loads the library for `target`, or the first whose features the CPU has where `target` is empty; of an exact
+  /// package or a twin its only one. A package without libraries loads as one without kernels.
   static Result<LoadedKernels> load(const LoadedPackage &package, const std::string &target);
 
-  /// The kernel of that name in the library's table, for arguments of so many bytes. A compiled kernel says how many
-  /// bytes of each it reads or writes, and is not given less.
-  Result<const KernelEntry *> find(const std::string &symbol, std::span<const std::span<std::byte>> arguments) const;
+  /// The kernel of that name in the library's table, for these arguments, of which the last `numOutputs` are written.
+  /// The table says of a compiled kernel how many bytes of each it touches, whether it writes them, and where it works
+  /// in place; a call that is not of this kind is an error.
+  Result<const KernelEntry *> find(const std::string &symbol, std::span<const std::span<std::byte>> arguments,
+                                   uint32_t numOutputs) const;
   const std::string &getTarget() const { return target; }
 
 private:
