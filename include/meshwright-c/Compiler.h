@@ -76,8 +76,9 @@ MwString mwCompiledGetText(MwCompiled compiled);
  * Partition. */
 MwString mwCompiledGetPlan(MwCompiled compiled);
 MwString mwCompiledGetExplanation(MwCompiled compiled);
-/** The step after Optimize as StableHLO text, whose first line is a comment with the arguments and results as JSON;
- * empty where the options did not ask for it. */
+/** The step after Optimize as StableHLO text, whose first line is a comment with the arguments and results as JSON; of
+ * a pipeline, a line of JSON with its values, actions and order, and each module after a line `// ----- NAME`. Empty
+ * where the options did not ask for it. */
 MwString mwCompiledGetStableHLO(MwCompiled compiled);
 
 #ifdef __cplusplus

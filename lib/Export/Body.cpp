@@ -59,11 +59,17 @@ static Operation *findEnd(net::LoopOp loop) {
   llvm_unreachable("loops are verified");
 }
 
-LogicalResult Body::write() {
+LogicalResult Body::write(llvm::function_ref<bool(Operation *)> isMeant) {
   for (auto op = block.begin(); op != block.end(); ++op) {
+    auto loop = dyn_cast<net::LoopOp>(*op);
+    if (!isMeant(&*op)) {
+      if (loop)
+        op = findEnd(loop)->getIterator();
+      continue;
+    }
     if (isa<net::ReadOp, net::AssignOp, dist::WhenOp, dist::YieldOp, func::ReturnOp>(*op))
       continue;
-    if (auto loop = dyn_cast<net::LoopOp>(*op)) {
+    if (loop) {
       FailureOr<Operation *> end = writeLoop(loop);
       if (failed(end))
         return failure();
@@ -140,73 +146,46 @@ FailureOr<Operation *> Body::writeLoop(net::LoopOp loop) {
       passed.push_back({op, writer.splat(type.getElementType(), 0, type.getShape()), op->getResult(0)});
     }
   }
-  auto indexType = cast<RankedTensorType>(loop.getIndex().getType());
-  int64_t count = loop.getCount();
-  Term start = writer.integer(indexType.getElementType(), loop.getReverse() ? count - 1 : 0);
-  std::string base = writer.makeName();
-  SmallVector<Term> arguments = {writer.makeTerm(indexType)};
-  for (const Passed &value : passed)
-    arguments.push_back(writer.makeTerm(value.init.type));
-  llvm::raw_ostream &out = writer.line();
-  out << base << ":" << arguments.size() << " = stablehlo.while(" << arguments[0].name << " = " << start.name;
-  for (auto [argument, value] : llvm::zip_equal(ArrayRef(arguments).drop_front(), passed))
-    out << ", " << argument.name << " = " << value.init.name;
-  out << ") : ";
-  llvm::interleaveComma(arguments, out, [&](const Term &argument) { out << argument.type; });
-  out << "\n";
-  writer.line() << "cond {\n";
-  writer.indent();
-  Term bound = writer.integer(indexType.getElementType(), loop.getReverse() ? 0 : count);
-  Term goesOn = writer.compare(loop.getReverse() ? "GE" : "LT", arguments[0], bound);
-  writer.line() << "stablehlo.return " << goesOn.name << " : " << goesOn.type << "\n";
-  writer.outdent();
-  writer.line() << "} do {\n";
-  writer.indent();
-  writer.set(loop.getIndex(), arguments[0]);
-  llvm::DenseMap<Operation *, Term> nexts;
-  for (auto [argument, value] : llvm::zip_equal(ArrayRef(arguments).drop_front(), passed)) {
-    nexts[value.op] = argument;
-    if (auto carry = dyn_cast<net::CarryOp>(value.op))
-      writer.set(carry.getResult(), argument);
-  }
-  for (Operation *op = loop->getNextNode(); op != end; op = op->getNextNode()) {
-    if (isa<net::CarryOp>(op))
-      continue;
-    if (auto inner = dyn_cast<net::LoopOp>(op)) {
-      FailureOr<Operation *> innerEnd = writeLoop(inner);
-      if (failed(innerEnd))
+  auto writeIteration = [&](const Term &index, ArrayRef<Term> values) -> FailureOr<Terms> {
+    writer.set(loop.getIndex(), index);
+    llvm::DenseMap<Operation *, Term> nexts;
+    for (auto [term, value] : llvm::zip_equal(values, passed)) {
+      nexts[value.op] = term;
+      if (auto carry = dyn_cast<net::CarryOp>(value.op))
+        writer.set(carry.getResult(), term);
+    }
+    for (Operation *op = loop->getNextNode(); op != end; op = op->getNextNode()) {
+      if (isa<net::CarryOp>(op))
+        continue;
+      if (auto inner = dyn_cast<net::LoopOp>(op)) {
+        FailureOr<Operation *> innerEnd = writeLoop(inner);
+        if (failed(innerEnd))
+          return failure();
+        op = *innerEnd;
+        continue;
+      }
+      writer.setLocation(getLocationPath(op));
+      if (auto take = dyn_cast<net::TakeOp>(op)) {
+        writer.set(take.getResult(), writeTake(writer, writer.get(take.getStack()), index,
+                                               cast<RankedTensorType>(take.getType()).getShape()));
+      } else if (auto next = dyn_cast<net::NextOp>(op)) {
+        nexts[next.getCarry().getDefiningOp()] = writer.get(next.getValue());
+      } else if (auto stack = dyn_cast<net::StackOp>(op)) {
+        nexts[op] = writeUpdate(writer, nexts[op], writer.get(stack.getValue()), index);
+      } else if (auto total = dyn_cast<net::TotalOp>(op)) {
+        nexts[op] = writer.binary("stablehlo.add", nexts[op], writer.get(total.getValue()));
+      } else if (failed(writeOperation(op))) {
         return failure();
-      op = *innerEnd;
-      continue;
+      }
     }
-    writer.setLocation(getLocationPath(op));
-    if (auto take = dyn_cast<net::TakeOp>(op)) {
-      writer.set(take.getResult(), writeTake(writer, writer.get(take.getStack()), arguments[0],
-                                             cast<RankedTensorType>(take.getType()).getShape()));
-    } else if (auto next = dyn_cast<net::NextOp>(op)) {
-      nexts[next.getCarry().getDefiningOp()] = writer.get(next.getValue());
-    } else if (auto stack = dyn_cast<net::StackOp>(op)) {
-      nexts[op] = writeUpdate(writer, nexts[op], writer.get(stack.getValue()), arguments[0]);
-    } else if (auto total = dyn_cast<net::TotalOp>(op)) {
-      nexts[op] = writer.binary("stablehlo.add", nexts[op], writer.get(total.getValue()));
-    } else if (failed(writeOperation(op))) {
-      return failure();
-    }
-  }
-  writer.setLocation(getLocationPath(loop));
-  Term step = writer.integer(indexType.getElementType(), loop.getReverse() ? -1 : 1);
-  SmallVector<Term> results = {writer.binary("stablehlo.add", arguments[0], step)};
-  for (const Passed &value : passed)
-    results.push_back(nexts[value.op]);
-  writer.line() << "stablehlo.return ";
-  llvm::interleaveComma(results, out, [&](const Term &result) { out << result.name; });
-  out << " : ";
-  llvm::interleaveComma(results, out, [&](const Term &result) { out << result.type; });
-  out << "\n";
-  writer.outdent();
-  writer.line() << "}";
-  writer.endLine();
-  for (auto [index, value] : llvm::enumerate(passed))
-    writer.set(value.result, {base + "#" + std::to_string(index + 1), value.init.type});
+    return llvm::map_to_vector(passed, [&](const Passed &value) { return nexts[value.op]; });
+  };
+  Terms inits = llvm::map_to_vector(passed, [](const Passed &value) { return value.init; });
+  FailureOr<Terms> results = writer.writeLoop(cast<RankedTensorType>(loop.getIndex().getType()), loop.getCount(),
+                                              loop.getReverse(), inits, writeIteration);
+  if (failed(results))
+    return failure();
+  for (auto [value, result] : llvm::zip_equal(passed, *results))
+    writer.set(value.result, result);
   return end;
 }

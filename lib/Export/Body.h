@@ -18,8 +18,12 @@ class Body {
 public:
   Body(mlir::Block &block, Writer &writer) : block(block), writer(writer) {}
 
-  /// Writes all operations except reads and assignments of variables, counted conditionals, and the terminator.
-  mlir::LogicalResult write();
+  /// Writes the operations that are meant, except reads and assignments of variables, counted conditionals, and the
+  /// terminator. A loop is written if its `net.loop` is meant.
+  mlir::LogicalResult write(llvm::function_ref<bool(mlir::Operation *)> isMeant);
+  mlir::LogicalResult write() {
+    return write([](mlir::Operation *) { return true; });
+  }
 
 private:
   mlir::LogicalResult writeOperation(mlir::Operation *op);

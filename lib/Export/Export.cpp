@@ -12,17 +12,19 @@
 #include "meshwright/Export/Export.h"
 #include "Body.h"
 #include "Forms.h"
-#include "Storage.h"
+#include "Pipeline.h"
+#include "Ports.h"
+#include "Slices.h"
 #include "dialects/Dist/Conversions.h"
 #include "dialects/Dist/Support.h"
-#include "meshwright/Import/Names.h"
+#include "dialects/Dist/Times.h"
 #include "meshwright/Overlap/Passes.h"
 #include "meshwright/Partition/Passes.h"
+#include "meshwright/Pipelining/Passes.h"
 #include "meshwright/Schedule/Passes.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
@@ -37,193 +39,36 @@ std::optional<ModuleForm> exporter::parseModuleForm(StringRef name) {
       .Default(std::nullopt);
 }
 
-static constexpr StringLiteral kCounter = "counter";
-
 namespace {
 
-/// An argument or a result of the exported step.
-struct Port {
-  /// The dotted name, and the path from which Import makes it.
-  std::string name, path;
-  Storage storage;
-  RankedTensorType local;
-  /// The variable, or null for an input or an output.
-  net::VariableOp variable;
-  /// The purpose: `parameter`, `input`, `output`, ….
-  StringRef kind;
-  /// The number of the result that takes the memory of this argument.
-  std::optional<unsigned> heir;
-
-  /// True for the number of the step, of those whose gradients become one update.
-  bool isCounter() const { return !variable && kind == kCounter; }
-  /// The type in the signature.
-  RankedTensorType getType(ModuleForm form, const Mesh &mesh) const {
-    return form == ModuleForm::Manual ? storage.getGlobal() : storage.getLocal(mesh);
-  }
-};
-
-/// Writes one step.
+/// Writes one program.
 class Exporter {
 public:
-  Exporter(ModuleOp module, ModuleForm form) : module(module), form(form) {
-    if (MeshOp op = findMesh(module))
-      mesh = op.getMesh();
-  }
+  Exporter(const Program &program, const Ports &ports, ModuleForm form)
+      : program(program), func(program.func), arguments(ports.arguments), results(ports.results), form(form),
+        mesh(program.getRanks()), header(ports.describe(form)) {}
 
   FailureOr<std::string> write();
 
 private:
-  LogicalResult findPorts(func::FuncOp func);
-  LogicalResult addPort(SmallVectorImpl<Port> &ports, Operation *op, StringRef name, std::string path, Type local,
-                        TypeAttr global, MappingAttr mapping, StringRef kind, net::VariableOp variable = {});
   bool isDistributed() const { return form == ModuleForm::Manual && mesh.getNumRanks() > 1; }
   std::string getSharding(const Port &port) const { return "<@mesh, " + port.storage.describeDims(mesh) + ">"; }
-  LogicalResult writeBody(func::FuncOp func, Writer &writer, ArrayRef<Term> parts, SmallVectorImpl<Term> &results);
+  LogicalResult writeBody(Writer &writer, ArrayRef<Term> parts, SmallVectorImpl<Term> &results);
   bool isDuring(DictionaryAttr during, bool atLast) const;
-  LogicalResult writeSteps(func::FuncOp func, Writer &writer, Term step, llvm::function_ref<Term(unsigned, bool)> write,
+  LogicalResult writeSteps(Writer &writer, Term step, llvm::function_ref<Term(unsigned, bool)> write,
                            SmallVectorImpl<Term> &written);
   void writeSignature(Writer &writer, ArrayRef<Term> arguments);
-  std::string describePorts() const;
 
-  ModuleOp module;
+  const Program &program;
+  func::FuncOp func;
+  ArrayRef<Port> arguments, results;
   ModuleForm form;
+  /// The ranks that run the program.
   Mesh mesh;
-  SmallVector<Port, 0> arguments, results;
+  llvm::json::Object header;
 };
 
 } // namespace
-
-//===----------------------------------------------------------------------===//
-// Names
-//===----------------------------------------------------------------------===//
-
-/// `['h']` or `[3]` for every component of a dotted name.
-static std::string getKeys(StringRef dotted) {
-  std::string keys;
-  while (!dotted.empty()) {
-    auto [component, rest] = importer::splitComponent(dotted);
-    std::string key;
-    for (size_t index = 0; index < component.size(); ++index)
-      key += component[index] == '\\' && index + 1 < component.size() ? component[++index] : component[index];
-    bool isNumber = llvm::all_of(key, llvm::isDigit);
-    keys += isNumber ? "[" + key + "]" : "['" + key + "']";
-    dotted = rest;
-  }
-  return keys;
-}
-
-/// The path that an exporter wrote at `loc`, if it is the origin of `name`; else one from which Import makes it.
-static std::string getPath(StringRef name, Location loc) {
-  std::string path;
-  loc->walk([&](Location inner) {
-    auto named = dyn_cast<NameLoc>(inner);
-    if (!named || importer::getDottedName(named.getName().getValue()) != name)
-      return WalkResult::advance();
-    path = named.getName().getValue().str();
-    return WalkResult::interrupt();
-  });
-  if (!path.empty())
-    return path;
-  auto [root, rest] = importer::splitComponent(name);
-  std::string made = root.str() + getKeys(rest);
-  return importer::getDottedName(made) == name ? made : name.str();
-}
-
-//===----------------------------------------------------------------------===//
-// Arguments and results
-//===----------------------------------------------------------------------===//
-
-LogicalResult Exporter::addPort(SmallVectorImpl<Port> &ports, Operation *op, StringRef name, std::string path,
-                                Type local, TypeAttr global, MappingAttr mapping, StringRef kind,
-                                net::VariableOp variable) {
-  auto localType = cast<RankedTensorType>(local);
-  auto whole = global ? cast<RankedTensorType>(global.getValue()) : localType;
-  Placement placement = Placement::replicated(whole.getRank());
-  if (mapping) {
-    FailureOr<Placement> resolved =
-        Placement::resolve(mapping, mesh, whole.getShape(), [&] { return op->emitError(); });
-    if (failed(resolved))
-      return failure();
-    placement = *resolved;
-  }
-  ports.push_back({name.str(), std::move(path), Storage(placement, mesh, whole), localType, variable, kind, {}});
-  return success();
-}
-
-LogicalResult Exporter::findPorts(func::FuncOp func) {
-  llvm::StringSet<> assigned;
-  func.walk([&](net::AssignOp assign) { assigned.insert(assign.getVariable()); });
-  for (auto variable : module.getOps<net::VariableOp>())
-    if (failed(addPort(arguments, variable, variable.getSymName(), getPath(variable.getSymName(), variable.getLoc()),
-                       variable.getType(), net::kGlobalTypeAttr.get(variable), kMappingAttr.get(variable),
-                       net::stringifyVariableKind(variable.getKind()), variable)))
-      return failure();
-  for (BlockArgument argument : func.getArguments()) {
-    unsigned index = argument.getArgNumber();
-    StringAttr name = net::kNameAttr.getOfArgument(func, index);
-    std::string text = name ? name.str() : "arg" + std::to_string(index);
-    if (failed(addPort(arguments, func, text, getPath(text, argument.getLoc()), argument.getType(),
-                       net::kGlobalTypeAttr.getOfArgument(func, index), kMappingAttr.getOfArgument(func, index),
-                       "input")))
-      return failure();
-  }
-  for (auto [index, type] : llvm::enumerate(func.getResultTypes())) {
-    StringAttr name = net::kNameAttr.getOfResult(func, index);
-    std::string text = name ? name.str() : "out" + std::to_string(index);
-    if (failed(addPort(results, func, text, text == "result" ? text : "result" + getKeys(text), type,
-                       net::kGlobalTypeAttr.getOfResult(func, index), kMappingAttr.getOfResult(func, index), "output")))
-      return failure();
-  }
-  if (std::optional<Axis> steps = mesh.find(AxisKind::Steps)) {
-    auto number = RankedTensorType::get({}, IntegerType::get(module.getContext(), 32));
-    std::string name = mesh.getName(*steps).str();
-    arguments.push_back(
-        {name, name, Storage(Placement::replicated(0), mesh, number), number, {}, kCounter, results.size()});
-    results.push_back(arguments.back());
-    results.back().path = "result" + getKeys(name);
-  }
-  for (Port &argument : arguments)
-    if (argument.variable && assigned.contains(argument.name)) {
-      argument.heir = results.size();
-      results.push_back(argument);
-      results.back().path = "result" + getKeys(argument.name);
-    }
-  return success();
-}
-
-std::string Exporter::describePorts() const {
-  auto describe = [&](Port port) {
-    llvm::json::Object object = port.storage.toJson(mesh);
-    object["name"] = port.name;
-    object["kind"] = port.kind;
-    if (port.heir)
-      object["result"] = *port.heir;
-    if (net::InitializerAttr init = port.variable ? port.variable.getInitAttr() : net::InitializerAttr();
-        init && init.getKind() == net::InitializerKind::Constant)
-      object["init"] = init.getA().getValueAsDouble();
-    if (port.isCounter())
-      object["init"] = 0;
-    return object;
-  };
-  llvm::json::Array axes, inputs, outputs;
-  for (Axis axis = 0; axis < mesh.getNumRankAxes(); ++axis)
-    axes.push_back(llvm::json::Array{mesh.getName(axis), mesh.getSize(axis)});
-  for (const Port &port : arguments)
-    inputs.push_back(describe(port));
-  for (const Port &port : results) {
-    llvm::json::Object object = describe(port);
-    object.erase("result");
-    outputs.push_back(std::move(object));
-  }
-  llvm::json::Object all{{"version", 1},
-                         {"form", form == ModuleForm::Manual ? "manual" : "replicas"},
-                         {"mesh", std::move(axes)},
-                         {"arguments", std::move(inputs)},
-                         {"results", std::move(outputs)}};
-  std::string text;
-  llvm::raw_string_ostream(text) << llvm::json::Value(std::move(all));
-  return text;
-}
 
 //===----------------------------------------------------------------------===//
 // The text
@@ -260,12 +105,16 @@ void Exporter::writeSignature(Writer &writer, ArrayRef<Term> terms) {
 /// The axes of ranks whose coordinates operations of `block` read.
 static SmallVector<Axis> findCoordinates(Block &block, const Mesh &mesh) {
   llvm::SmallSetVector<Axis, 4> axes;
+  auto add = [&](StringRef name) {
+    if (Axis axis = *mesh.find(name); !mesh.isTime(axis))
+      axes.insert(axis);
+  };
   block.walk([&](Operation *op) {
     if (auto coordinate = dyn_cast<CoordinateOp>(op))
-      axes.insert(*mesh.find(coordinate.getAxis()));
+      add(coordinate.getAxis());
     if (auto either = dyn_cast<EitherOp>(op))
       for (NamedAttribute holder : either.getHolders())
-        axes.insert(*mesh.find(holder.getName().getValue()));
+        add(holder.getName().getValue());
   });
   SmallVector<Axis> sorted = axes.takeVector();
   llvm::sort(sorted);
@@ -280,21 +129,26 @@ static DictionaryAttr getTimes(net::AssignOp assign) {
 }
 
 /// Writes the program of a rank: `parts` are the parts of the arguments, and so are `written` of the results.
-LogicalResult Exporter::writeBody(func::FuncOp func, Writer &writer, ArrayRef<Term> parts,
-                                  SmallVectorImpl<Term> &written) {
+LogicalResult Exporter::writeBody(Writer &writer, ArrayRef<Term> parts, SmallVectorImpl<Term> &written) {
   Block &block = func.getBody().front();
-  writer.writeCoordinates(findCoordinates(block, mesh), module.getContext());
+  SmallVector<Axis> axes = findCoordinates(block, mesh);
+  if (const auto *stages = llvm::find(axes, program.stageAxis); program.stage && stages != axes.end()) {
+    axes.erase(stages);
+    writer.setCoordinate(program.stageAxis, writer.integer(IntegerType::get(func->getContext(), 32), *program.stage));
+  }
+  writer.writeCoordinates(axes, func->getContext());
   llvm::StringMap<Term> variables;
   Term step;
-  unsigned numInputs = 0;
   for (auto [port, part] : llvm::zip_equal(arguments, parts)) {
     Term value = writer.reshape(part, port.local.getShape());
+    if (port.variable)
+      variables[port.name] = value;
+    else if (port.time)
+      writer.setCoordinate(*port.time, value);
+    else
+      writer.set(block.getArgument(port.index), value);
     if (port.isCounter())
       step = value;
-    else if (port.variable)
-      variables[port.name] = value;
-    else
-      writer.set(block.getArgument(numInputs++), value);
   }
   block.walk([&](net::ReadOp read) { writer.set(read.getResult(), variables.lookup(read.getVariable())); });
   llvm::StringMap<net::AssignOp> assigns;
@@ -302,10 +156,11 @@ LogicalResult Exporter::writeBody(func::FuncOp func, Writer &writer, ArrayRef<Te
   // The values that a port takes at the last step and at the others; null where it keeps its value.
   auto getValue = [&](unsigned index, bool atLast) -> Value {
     const Port &port = results[index];
-    DictionaryAttr during = port.variable ? getTimes(assigns.lookup(port.name)) : kDuringAttr.getOfResult(func, index);
+    DictionaryAttr during =
+        port.variable ? getTimes(assigns.lookup(port.name)) : kDuringAttr.getOfResult(func, port.index);
     if (during && !isDuring(during, atLast))
       return {};
-    return port.variable ? assigns.lookup(port.name).getValue() : block.getTerminator()->getOperand(index);
+    return port.variable ? assigns.lookup(port.name).getValue() : block.getTerminator()->getOperand(port.index);
   };
   auto write = [&](unsigned index, bool atLast) {
     const Port &port = results[index];
@@ -316,33 +171,42 @@ LogicalResult Exporter::writeBody(func::FuncOp func, Writer &writer, ArrayRef<Te
       return writer.reshape(variables.lookup(port.name), shape);
     return writer.splat(port.local.getElementType(), 0, shape);
   };
-  if (!step.type) {
-    if (failed(Body(block, writer).write()))
+  Body body(block, writer);
+  std::optional<Slices> slices;
+  if (std::optional<Axis> axis = mesh.find(AxisKind::Slices); axis && !program.isAction) {
+    FailureOr<Slices> found = Slices::find(func, mesh, *axis);
+    if (failed(found) || failed(found->write(body, writer)))
       return failure();
-    for (unsigned index = 0; index < results.size(); ++index)
-      written.push_back(write(index, /*atLast=*/true));
-    return success();
+    slices.emplace(std::move(*found));
   }
-  return writeSteps(func, writer, step, write, written);
+  auto isRest = [&](Operation *op) {
+    return (!slices || slices->isAfter(op)) && !(program.isAction && isa<AbsentOp>(op));
+  };
+  if (failed(body.write(isRest)))
+    return failure();
+  if (step.type)
+    return writeSteps(writer, step, write, written);
+  for (unsigned index = 0; index < results.size(); ++index)
+    written.push_back(write(index, /*atLast=*/true));
+  return success();
 }
 
 /// True if `during` has the last step or, for those before it, any.
 bool Exporter::isDuring(DictionaryAttr during, bool atLast) const {
-  Axis steps = *mesh.find(AxisKind::Steps);
-  auto times = during.getAs<DenseI64ArrayAttr>(mesh.getName(steps));
-  int64_t last = mesh.getSize(steps) - 1;
+  std::optional<Axis> steps = mesh.find(AxisKind::Steps);
+  if (!steps)
+    return true;
+  auto times = during.getAs<DenseI64ArrayAttr>(mesh.getName(*steps));
+  int64_t last = mesh.getSize(*steps) - 1;
   return !times || llvm::any_of(times.asArrayRef(), [&](int64_t time) { return (time == last) == atLast; });
 }
 
-/// Writes a step of several whose gradients become one update: its counted conditional is one on the number of the
-/// step, on which ranks agree.
-LogicalResult Exporter::writeSteps(func::FuncOp func, Writer &writer, Term step,
-                                   llvm::function_ref<Term(unsigned, bool)> write, SmallVectorImpl<Term> &written) {
+/// Writes the end of a step of several whose gradients become one update: its counted conditional is one on the number
+/// of the step, on which ranks agree.
+LogicalResult Exporter::writeSteps(Writer &writer, Term step, llvm::function_ref<Term(unsigned, bool)> write,
+                                   SmallVectorImpl<Term> &written) {
   Axis steps = *mesh.find(AxisKind::Steps);
-  writer.setCoordinate(steps, step);
   Block &block = func.getBody().front();
-  if (failed(Body(block, writer).write()))
-    return failure();
   Type i32 = step.getElementType();
   Term isLast = writer.compare("EQ", step, writer.integer(i32, mesh.getSize(steps) - 1));
   SmallVector<Type> types;
@@ -407,26 +271,13 @@ static void writeReturn(Writer &writer, StringRef name, ArrayRef<Term> terms) {
 }
 
 FailureOr<std::string> Exporter::write() {
-  auto funcs = llvm::to_vector(module.getOps<func::FuncOp>());
-  if (funcs.size() != 1) {
-    Operation *place = funcs.size() > 1 ? funcs[1].getOperation() : module.getOperation();
-    return place->emitError() << "a step of " << funcs.size() << " functions has no form in StableHLO; export comes "
-                              << "before Schedule, where there is one";
-  }
-  if (std::optional<Axis> slices = mesh.find(AxisKind::Slices); slices && mesh.getSize(*slices) > 1)
-    return findMesh(module).emitError() << "axis \"" << mesh.getName(*slices) << "\" has " << mesh.getSize(*slices)
-                                        << " slices of a batch, which have no form in StableHLO yet; accumulate over "
-                                           "steps instead";
-  func::FuncOp func = funcs.front();
-  if (failed(findPorts(func)))
-    return failure();
   std::string text;
   llvm::raw_string_ostream out(text);
-  out << "// " << describePorts() << "\n";
+  out << "// " << llvm::json::Value(std::move(header)) << "\n";
   Writer writer(mesh, form, out);
   bool isManual = form == ModuleForm::Manual;
   int64_t ranks = mesh.getNumRanks();
-  out << "module @" << module.getSymName().value_or("step")
+  out << "module " << FlatSymbolRefAttr::get(func->getContext(), program.name)
       << " attributes {mhlo.num_partitions = " << (isManual ? ranks : 1)
       << " : i32, mhlo.num_replicas = " << (isManual ? 1 : ranks) << " : i32} {\n";
   writer.indent();
@@ -442,7 +293,7 @@ FailureOr<std::string> Exporter::write() {
   writeSignature(writer, whole);
   writer.indent();
   if (!isDistributed()) {
-    if (failed(writeBody(func, writer, whole, returned)))
+    if (failed(writeBody(writer, whole, returned)))
       return failure();
   } else {
     auto writeShardings = [&](ArrayRef<Port> ports) {
@@ -470,7 +321,7 @@ FailureOr<std::string> Exporter::write() {
     llvm::interleaveComma(parts, out, [&](const Term &term) { out << term.name << ": " << term.type; });
     out << ") {\n";
     writer.indent();
-    if (failed(writeBody(func, writer, parts, written)))
+    if (failed(writeBody(writer, parts, written)))
       return failure();
     writeReturn(writer, "sdy.return", written);
     writer.outdent();
@@ -491,7 +342,29 @@ FailureOr<std::string> Exporter::write() {
   return text;
 }
 
-FailureOr<std::string> exporter::exportStableHLO(ModuleOp module, ModuleForm form) {
+FailureOr<std::string> exporter::writeProgram(const Program &program, ModuleForm form) {
+  FailureOr<Ports> ports = Ports::find(program);
+  if (failed(ports))
+    return failure();
+  return Exporter(program, *ports, form).write();
+}
+
+std::string Exported::toText() const {
+  std::string all = text;
+  for (const auto &[name, module] : modules)
+    all += "// ----- " + name + "\n" + module;
+  return all;
+}
+
+FailureOr<Exported> exporter::exportStableHLO(ModuleOp module, ModuleForm form) {
+  MeshOp meshOp = findMesh(module);
+  bool isPipeline = meshOp && kStageAxisAttr.isOn(meshOp);
+  auto funcs = llvm::to_vector(module.getOps<func::FuncOp>());
+  if (funcs.size() != 1 || funcs.front().isExternal()) {
+    Operation *place = funcs.empty() ? module.getOperation() : funcs.back().getOperation();
+    return place->emitError() << "a step of " << funcs.size() << " functions has no form in StableHLO; export comes "
+                              << "before Schedule, where there is one with a body";
+  }
   // Collectives on contiguous memory and local operations remain of conversions. Common operations stay: one in a loop
   // and an equal one after it must not become one.
   OwningOpRef<ModuleOp> lowered = module.clone();
@@ -499,8 +372,17 @@ FailureOr<std::string> exporter::exportStableHLO(ModuleOp module, ModuleForm for
   manager.addPass(partition::createInlineConditionalsPass());
   manager.addPass(schedule::createElideEmptyPass());
   manager.addPass(schedule::createLowerConversionsPass());
-  manager.addPass(partition::createFormConditionalsPass());
+  if (isPipeline)
+    manager.addPass(schedule::createCutTasksPass());
+  else
+    manager.addPass(partition::createFormConditionalsPass());
   if (failed(manager.run(*lowered)))
     return failure();
-  return Exporter(*lowered, form).write();
+  if (isPipeline)
+    return writePipeline(*lowered, form);
+  func::FuncOp func = *lowered->getOps<func::FuncOp>().begin();
+  FailureOr<std::string> text = writeProgram({func, getMesh(func), module.getSymName().value_or("step").str()}, form);
+  if (failed(text))
+    return failure();
+  return Exported{std::move(*text), {}};
 }

@@ -19,8 +19,7 @@ static Terms writeIota(net::IotaOp op, Writer &writer) {
 }
 
 static Terms writeBroadcast(net::BroadcastOp op, Writer &writer) {
-  Term operand = writer.get(op.getOperand());
-  return {writer.op("stablehlo.broadcast_in_dim", operand, op.getType(), ", dims = " + list(op.getDims()))};
+  return {writer.broadcast(writer.get(op.getOperand()), cast<RankedTensorType>(op.getType()).getShape(), op.getDims())};
 }
 
 static Terms writeReshape(net::ReshapeOp op, Writer &writer) {

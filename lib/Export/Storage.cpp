@@ -84,7 +84,7 @@ llvm::json::Object Storage::toJson(const Mesh &mesh) const {
   for (const Dim &dim : dims) {
     llvm::json::Array axes;
     for (Axis axis : dim.axes)
-      axes.push_back(mesh.getName(axis));
+      axes.push_back(mesh.getName(axis).str());
     sharding.push_back(std::move(axes));
   }
   for (ArrayRef<Level> list : levels) {
@@ -94,7 +94,7 @@ llvm::json::Object Storage::toJson(const Mesh &mesh) const {
     digits.push_back(std::move(entries));
   }
   for (auto [axis, holder] : stacked)
-    holders.push_back(llvm::json::Array{mesh.getName(axis), mesh.getSize(axis), holder});
+    holders.push_back(llvm::json::Array{mesh.getName(axis).str(), mesh.getSize(axis), holder});
   llvm::json::Object object{{"type", element},
                             {"shape", llvm::json::Array(global.getShape())},
                             {"stored", llvm::json::Array(getGlobal().getShape())},

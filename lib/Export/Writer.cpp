@@ -161,7 +161,7 @@ Term Writer::transpose(const Term &term, ArrayRef<int64_t> permutation) {
 }
 
 Term Writer::broadcast(const Term &term, ArrayRef<int64_t> shape, ArrayRef<int64_t> dims) {
-  if (term.getShape() == shape)
+  if (term.getShape() == shape && llvm::is_sorted(dims))
     return term;
   Term result = makeTerm(term.type.clone(shape));
   line() << result.name << " = stablehlo.broadcast_in_dim " << term.name << ", dims = " << list(dims) << " : ("
@@ -195,6 +195,22 @@ Term Writer::select(const Term &predicate, const Term &onTrue, const Term &onFal
   return result;
 }
 
+SmallVector<Term> Writer::barrier(ArrayRef<Term> terms) {
+  std::string base = makeName();
+  line() << base;
+  if (terms.size() != 1)
+    out << ":" << terms.size();
+  out << " = stablehlo.optimization_barrier ";
+  writeNames(out, terms);
+  out << " : ";
+  writeTypes(out, terms);
+  endLine();
+  SmallVector<Term> results;
+  for (auto [index, term] : llvm::enumerate(terms))
+    results.push_back({terms.size() == 1 ? base : base + "#" + std::to_string(index), term.type});
+  return results;
+}
+
 StringRef Writer::getCombiner(ReduceKind kind) {
   static constexpr StringLiteral names[] = {"stablehlo.add",     "stablehlo.multiply", "stablehlo.maximum",
                                             "stablehlo.minimum", "stablehlo.and",      "stablehlo.or",
@@ -222,6 +238,49 @@ void Writer::writeBlock(TypeRange types, llvm::function_ref<SmallVector<Term>(Ar
   endLine();
   --depth;
   line() << "}";
+}
+
+FailureOr<SmallVector<Term>>
+Writer::writeLoop(RankedTensorType indexType, int64_t count, bool isReverse, ArrayRef<Term> inits,
+                  llvm::function_ref<FailureOr<SmallVector<Term>>(const Term &, ArrayRef<Term>)> writeBody) {
+  Type element = indexType.getElementType();
+  Term start = integer(element, isReverse ? count - 1 : 0);
+  std::string base = makeName(), place = location;
+  SmallVector<Term> arguments = {makeTerm(indexType)};
+  for (const Term &init : inits)
+    arguments.push_back(makeTerm(init.type));
+  auto writeReturn = [&](ArrayRef<Term> terms) {
+    line() << "stablehlo.return ";
+    writeNames(out, terms);
+    out << " : ";
+    writeTypes(out, terms);
+    out << "\n";
+  };
+  line() << base << ":" << arguments.size() << " = stablehlo.while(" << arguments[0].name << " = " << start.name;
+  for (auto [argument, init] : llvm::zip_equal(ArrayRef(arguments).drop_front(), inits))
+    out << ", " << argument.name << " = " << init.name;
+  out << ") : ";
+  writeTypes(out, arguments);
+  out << "\n";
+  line() << "cond {\n";
+  indent();
+  writeReturn(compare(isReverse ? "GE" : "LT", arguments[0], integer(element, isReverse ? 0 : count)));
+  outdent();
+  line() << "} do {\n";
+  indent();
+  FailureOr<SmallVector<Term>> results = writeBody(arguments[0], ArrayRef(arguments).drop_front());
+  if (failed(results))
+    return failure();
+  setLocation(place);
+  results->insert(results->begin(), binary("stablehlo.add", arguments[0], integer(element, isReverse ? -1 : 1)));
+  writeReturn(*results);
+  outdent();
+  line() << "}";
+  endLine();
+  SmallVector<Term> last;
+  for (auto [index, init] : llvm::enumerate(inits))
+    last.push_back({base + "#" + std::to_string(index + 1), init.type});
+  return last;
 }
 
 void Writer::writeReducer(StringRef combiner, Type element) {

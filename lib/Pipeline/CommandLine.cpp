@@ -51,7 +51,7 @@ const std::vector<Flag> &getFlags() {
        [](Options &o, StringRef v) { return o.strategy = v.str(), !v.empty(); }},
       {"Compilation", "emit", "FOLDER", "write a package for dist-run there",
        [](Options &o, StringRef v) { return o.emit = v.str(), !v.empty(); }},
-      {"Compilation", "emit-stablehlo", "FILE", "write the partitioned step as a StableHLO module for JAX there",
+      {"Compilation", "emit-stablehlo", "FILE", "write the partitioned step as a StableHLO module for JAX there; of a pipeline, a folder of modules",
        [](Options &o, StringRef v) { return o.emitStableHLO = v.str(), !v.empty(); }},
       {"Compilation", "stablehlo-form", "manual|replicas",
        "the ranks of that module: partitions of whole arrays (manual, default), or replicas with arrays of their own",

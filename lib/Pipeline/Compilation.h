@@ -10,6 +10,7 @@
 #include "Plan.h"
 #include "meshwright/Complete/Passes.h"
 #include "meshwright/Emit/Emit.h"
+#include "meshwright/Export/Export.h"
 #include "meshwright/Pipeline/Compile.h"
 #include "meshwright/Strategy/Strategy.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -36,7 +37,7 @@ struct Compilation {
   Programs programs;
   Plan plan;
   /// The step as StableHLO text, if the options ask for it.
-  std::string stablehlo;
+  exporter::Exported stablehlo;
   /// The options of Complete, among them the recomputed blocks, which `fitMemory` may choose.
   complete::Options completeOptions;
   emit::EmitOptions emitOptions;

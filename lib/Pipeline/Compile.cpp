@@ -22,6 +22,7 @@
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/ToolOutputFile.h"
 #include "llvm/Support/raw_ostream.h"
@@ -82,6 +83,7 @@ private:
   LogicalResult readInputs();
   LogicalResult finish();
   LogicalResult printModule();
+  LogicalResult writeStableHLO();
   LogicalResult writeFile(StringRef path, llvm::function_ref<void(llvm::raw_ostream &)> write);
   void report(Stage stage, double seconds);
   bool isPrinting() const {
@@ -186,8 +188,7 @@ LogicalResult Compiler::finish() {
   }
   if (rank && failed(specializeForRank(*compilation.programs.step, *rank)))
     return failure();
-  if (!options.emitStableHLO.empty() &&
-      failed(writeFile(options.emitStableHLO, [&](llvm::raw_ostream &out) { out << compilation.stablehlo; })))
+  if (!options.emitStableHLO.empty() && failed(writeStableHLO()))
     return failure();
   if (!options.plan.empty() || !options.explain.empty()) {
     completePlan(compilation);
@@ -198,6 +199,27 @@ LogicalResult Compiler::finish() {
       return failure();
   }
   return isPrinting() || rank ? printModule() : success();
+}
+
+/// Writes a module as a file, and those of a pipeline as files of a folder; on standard output all are one text.
+LogicalResult Compiler::writeStableHLO() {
+  const exporter::Exported &step = compilation.stablehlo;
+  StringRef path = options.emitStableHLO;
+  if (step.modules.empty() || path == "-")
+    return writeFile(path, [&](llvm::raw_ostream &out) { out << step.toText(); });
+  if (std::error_code error = llvm::sys::fs::create_directories(path))
+    return emitError(UnknownLoc::get(&context))
+           << "cannot make the folder \"" << path << "\" for the modules of a pipeline: " << error.message();
+  auto getPath = [&](StringRef name) {
+    llvm::SmallString<128> file(path);
+    llvm::sys::path::append(file, name);
+    return file;
+  };
+  for (const auto &[name, text] : step.modules)
+    if (failed(writeFile(getPath(name + ".mlir"), [&](llvm::raw_ostream &out) { out << text; })))
+      return failure();
+  // The list comes last: a folder that has it is complete.
+  return writeFile(getPath("step.json"), [&](llvm::raw_ostream &out) { out << step.text; });
 }
 
 LogicalResult Compiler::printModule() {

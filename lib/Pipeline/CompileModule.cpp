@@ -88,7 +88,7 @@ FailureOr<Compiled> meshwright::compile(ModuleOp module, const strategy::Strateg
     printJson(plan, compilation.plan);
     printText(explanation, compilation.plan);
   }
-  compiled.stablehlo = std::move(compilation.stablehlo);
+  compiled.stablehlo = compilation.stablehlo.toText();
   compiled.step = std::move(compilation.programs.step);
   return compiled;
 }

@@ -168,10 +168,10 @@ LogicalResult meshwright::completeStep(Compilation &c) {
 }
 
 static LogicalResult exportStep(Compilation &c) {
-  FailureOr<std::string> text = exporter::exportStableHLO(*c.programs.step, *c.options.stablehlo);
-  if (failed(text))
+  FailureOr<exporter::Exported> exported = exporter::exportStableHLO(*c.programs.step, *c.options.stablehlo);
+  if (failed(exported))
     return failure();
-  c.stablehlo = std::move(*text);
+  c.stablehlo = std::move(*exported);
   return success();
 }
 

@@ -115,7 +115,8 @@ class Package:
 
     @property
     def stablehlo(self) -> str:
-        """The partitioned step as StableHLO text, which `meshwright.jax.module_runner` runs. `meshwright.compile` writes it if it is asked to."""
+        """The partitioned step as StableHLO text, which `meshwright.jax.module_runner` runs, or of a pipeline
+        `meshwright.jax.pipeline_runner`. `meshwright.compile` writes it if it is asked to."""
         return self._read(STABLEHLO)
 
     def _read(self, name: str) -> str:

@@ -2,7 +2,7 @@
 # REQUIRES: python
 # RUN: %jax_python -W ignore %s
 """JAX runs a step that was distributed over four of its devices: losses and state are those of the serial step, also where parameters are
-split, and where uneven dimensions are padded."""
+split, and where uneven dimensions are padded. So are those of a loss in slices of a batch, and in a pipeline."""
 import os
 import pathlib
 import sys
@@ -47,5 +47,30 @@ def check(strategy, mesh):
         np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
 
 
+def check_loss(strategy, mesh):
+    """The strategy adds the optimizer."""
+    numbers = np.random.default_rng(1)
+    make = lambda *shape: jax.numpy.asarray(numbers.standard_normal(shape), "float32")
+    params, x, y = {"layers": [{"w": make(6, 6), "b": make(6)} for _ in range(2)]}, make(8, 6), make(8, 6)
+
+    def loss(params, x, y):
+        for layer in params["layers"]:
+            x = jax.nn.tanh(x @ layer["w"] + layer["b"])
+        return jax.numpy.mean((x - y) ** 2)
+
+    text = f'data {{ axes: "dp" }} model {{ batch {{ inputs: "x" inputs: "y" }} }} {strategy}'
+    step = meshwright.jax.distribute(loss, text, mesh=mesh, engine="jax")(params, x, y)
+    for _ in range(3):
+        value = np.asarray(jax.tree_util.tree_leaves(step(x, y))[0])
+        expected, gradients = jax.value_and_grad(loss)(params, x, y)
+        params = jax.tree_util.tree_map(lambda value, gradient: value - 0.1 * gradient, params, gradients)
+        assert abs(float(value) - float(expected)) <= 1e-6 * abs(float(expected)), (mesh, value, expected)
+    for found, wanted in zip(jax.tree_util.tree_leaves(step.state), jax.tree_util.tree_leaves(params)):
+        np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
+
+
 for strategy, mesh in zip(STRATEGIES, MESHES):
     check(strategy, mesh)
+SGD = "sgd { lr { constant: 0.1 } }"
+check_loss(f"train {{ {SGD} gradient_accumulation {{ slices: 2 }} }}", {"dp": 4})
+check_loss(f'train {{ {SGD} }} pipeline {{ axis: "pp" micro_batches: 2 }}', {"pp": 2, "dp": 2})

@@ -10,6 +10,9 @@
 #include "meshwright/Export/Writer.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectRegistry.h"
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace meshwright::exporter {
 
@@ -19,10 +22,21 @@ std::optional<ModuleForm> parseModuleForm(llvm::StringRef name);
 /// Registers the forms of the operations of `net` and `dist`: `StableHLOFormInterface`.
 void registerForms(mlir::DialectRegistry &registry);
 
-/// The text of a StableHLO module that computes the step of `module`, a program of local shapes as Partition or
-/// Optimize leaves it, which stays as it is. The first line is a comment with the arguments and results as JSON. Fails
-/// after an error at the operation or variable that cannot be written.
-mlir::FailureOr<std::string> exportStableHLO(mlir::ModuleOp module, ModuleForm form);
+/// A step as StableHLO.
+struct Exported {
+  /// The text of the module, whose first line is a comment with its arguments and results as JSON. Of a pipeline, the
+  /// list of its values, of its actions with their modules, and of their order, as JSON.
+  std::string text;
+  /// The modules of a pipeline, with their names.
+  std::vector<std::pair<std::string, std::string>> modules;
+
+  /// All as one text: `text`, and each module after a line `// ----- NAME`.
+  std::string toText() const;
+};
+
+/// Writes the step of `module`, a program of local shapes as Partition or Optimize leaves it, which stays as it is.
+/// Fails after an error at the operation or variable that cannot be written.
+mlir::FailureOr<Exported> exportStableHLO(mlir::ModuleOp module, ModuleForm form);
 
 } // namespace meshwright::exporter
 

@@ -82,6 +82,8 @@ public:
   /// Compares by the order of the element type: `LT`, `EQ`, …; floats in total order if `isTotal`.
   Term compare(llvm::StringRef direction, const Term &lhs, const Term &rhs, bool isTotal = false);
   Term select(const Term &predicate, const Term &onTrue, const Term &onFalse);
+  /// The same values, which nothing that depends on only some of them is computed before: `optimization_barrier`.
+  llvm::SmallVector<Term> barrier(llvm::ArrayRef<Term> terms);
   Term binary(llvm::StringRef name, const Term &lhs, const Term &rhs) { return op(name, {lhs, rhs}, lhs.type); }
 
   /// The operation that combines two elements: `stablehlo.add`.
@@ -92,6 +94,12 @@ public:
   /// terms that it returns.
   void writeBlock(mlir::TypeRange types, llvm::function_ref<llvm::SmallVector<Term>(llvm::ArrayRef<Term>)> body,
                   llvm::StringRef end = "stablehlo.return");
+  /// Writes a `stablehlo.while` of `count` iterations, whose index of `indexType` counts up from 0, or down to 0 if
+  /// `isReverse`. `writeBody` gets the index and the values that pass from one iteration to the next, which begin as
+  /// `inits`, and returns the next ones. Returns the last ones; fails if `writeBody` does.
+  mlir::FailureOr<llvm::SmallVector<Term>>
+  writeLoop(mlir::RankedTensorType indexType, int64_t count, bool isReverse, llvm::ArrayRef<Term> inits,
+            llvm::function_ref<mlir::FailureOr<llvm::SmallVector<Term>>(const Term &, llvm::ArrayRef<Term>)> writeBody);
 
   //===--------------------------------------------------------------------===//
   // Ranks

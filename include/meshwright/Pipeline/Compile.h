@@ -73,7 +73,7 @@ struct CompileOptions : StageOptions {
   std::string eval;
   std::string plan;
   std::string explain;
-  /// Path of the file for the step as StableHLO.
+  /// Path of the file for the step as StableHLO; of a folder, if the step is a pipeline.
   std::string emitStableHLO;
   int64_t ranks = 0;
   /// Print the program of this rank alone.

@@ -23,7 +23,8 @@ struct Compiled {
   /// The plan as JSON, and as text that says of every conversion why it is there; empty where the stages end before
   /// Partition.
   std::string plan, explanation;
-  /// The step after Optimize as StableHLO text, if the options ask for it.
+  /// The step after Optimize as StableHLO text, if the options ask for it: a module, or the list of a pipeline's values
+  /// and actions as JSON, followed by the modules, each after a line `// ----- NAME`.
   std::string stablehlo;
 };
 

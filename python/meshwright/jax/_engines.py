@@ -11,6 +11,7 @@ from .._errors import InputError
 from .._package import Package
 from .._session import Session
 from .module_runner import Module, Runner
+from .pipeline_runner import Pipeline, PipelineRunner, is_pipeline
 
 
 class RuntimeEngine:
@@ -30,19 +31,20 @@ class RuntimeEngine:
 
 
 class JaxEngine:
-    """Ranks are devices of JAX, which runs the partitioned step as one module of StableHLO."""
+    """Ranks are devices of JAX, which runs the partitioned step as one module of StableHLO, or one per action of a pipeline."""
 
     options: ClassVar[Dict[str, Any]] = {"stablehlo": "manual"}
 
     def __init__(self, package: Package, initial: Mapping[str, np.ndarray], threads: int):
-        module = Module(package.stablehlo)
+        text = package.stablehlo
+        module: Any = Pipeline(text) if is_pipeline(text) else Module(text)
         # What a strategy's train adds begins at a constant, which the module states.
         values = {name: np.full(port.shape, port.init, port.dtype) for name, port in module.variables.items() if port.init is not None}
         values.update((name, value) for name, value in initial.items() if name in module.variables)
         missing = [name for name in module.variables if name not in values]
         if missing:
             raise InputError(f"{missing[0]} has no first value, as {len(missing)} variables; give a constant one by `init` in the strategy")
-        self._runner = Runner(module)
+        self._runner: Any = PipelineRunner(module) if is_pipeline(text) else Runner(module)
         self._state = self._runner.place(values)
 
     def step(self, feeds: Mapping[str, Any]) -> Dict[str, np.ndarray]:

@@ -7,14 +7,17 @@
     outputs, state = runner.step(state, {"x": ...})             # outputs are arrays of JAX; `state` is donated
     weights = runner.read(state)                                # back to numpy
 
-The module is one primitive, whose lowering inserts the module's function into the program that JAX compiles. So the
-step can be called inside jax.jit, and its results are ordinary sharded arrays.
+A module in the form "manual" is one primitive, whose lowering inserts the module's function into the program that JAX
+compiles. So the step can be called inside jax.jit, and its results are ordinary sharded arrays. One in the form
+"replicas" is a program of its own, which XLA compiles as it is; the same arrays are its arguments and results, and each
+replica gets the part on its device.
 """
 
 import hashlib
 import json
 
 import jax
+import jax.extend.backend
 import jax.extend.core
 import jax.interpreters.mlir
 import numpy as np
@@ -38,7 +41,8 @@ def _get_dtype(name):
 class Port:
     """An argument or a result of a module: a value by its name, and the array in which it is stored.
 
-    `init` is the first value of all elements of a variable, where the module knows one; else None.
+    `init` is the first value of all elements of a variable, where the module knows one; else None. `holders` are the
+    coordinates of a pipeline's stages that have the value; None where all do.
 
     `shape` and `dtype` are those of the value. `stored` is the shape of the array and `sharding` the axes that split each
     of its dimensions. The two shapes differ where no plain sharding says which rank holds what; `store` and `restore`
@@ -54,6 +58,7 @@ class Port:
         self.sharding = [tuple(axes) for axes in entry["sharding"]]
         self.result = entry.get("result")
         self.init = entry.get("init")
+        self.holders = entry.get("holders")
         self._digits = entry.get("digits")
         self._stacked = entry.get("stacked", [])
         self._reduction = entry.get("reduction")
@@ -220,6 +225,43 @@ def _lower(context, *arguments, module):
 jax.interpreters.mlir.register_lowering(_module_p, _lower)
 
 
+def pick_devices(module, devices=None):
+    """The devices of the ranks of `module`, of `devices` or of jax.devices(), as an array; checks its types, too."""
+    wide = next((port for port in module.arguments + module.results if port.dtype.itemsize == 8), None)
+    if wide is not None and not jax.config.jax_enable_x64:
+        raise ValueError(f"{wide.name} is of {wide.dtype}; set jax.config.update(\"jax_enable_x64\", True)")
+    devices = list(jax.devices() if devices is None else devices)
+    if len(devices) < module.num_ranks:
+        raise ValueError(f"the module has {module.num_ranks} ranks, and there are {len(devices)} devices")
+    return np.array(devices[:module.num_ranks], dtype=object)
+
+
+def make_sharding(mesh, port):
+    """How the array of `port` lies on the devices of a mesh of JAX."""
+    axes = [axes if len(axes) != 1 else axes[0] for axes in port.sharding]
+    return jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(*(axis or None for axis in axes)))
+
+
+class _Replicas:
+    """A module in the form of replicas, compiled for `devices`, one per rank in their order. Donation is what the module says."""
+
+    def __init__(self, module, devices, taken, returned):
+        ids = np.array([device.id for device in devices]).reshape(-1, 1)
+        options = jax.extend.backend.get_compile_options(num_replicas=len(devices), num_partitions=1, device_assignment=ids)
+        self._arguments = taken
+        self._results = [(port.stored, sharding) for port, sharding in zip(module.results, returned)]
+        self._executable = devices[0].client.compile_and_load(module.text.encode(), devices, options)
+
+    def __call__(self, *arguments):
+        placed = [jax.device_put(array, sharding) for array, sharding in zip(arguments, self._arguments)]
+        parts = self._executable.execute_sharded(placed).disassemble_into_single_device_arrays()
+        return [jax.make_array_from_single_device_arrays(shape, sharding, list(arrays))
+                for (shape, sharding), arrays in zip(self._results, parts)]
+
+    def get_hlo(self):
+        return "\n".join(module.to_string() for module in self._executable.hlo_modules())
+
+
 class Runner:
     """Runs steps of a module, with one device per rank.
 
@@ -227,34 +269,42 @@ class Runner:
     """
 
     def __init__(self, module, devices=None):
-        if module.form != "manual":
-            raise ValueError(f"the module is in the form {module.form}; inside of JAX runs --stablehlo-form=manual")
-        wide = next((port for port in module.arguments + module.results if port.dtype.itemsize == 8), None)
-        if wide is not None and not jax.config.jax_enable_x64:
-            raise ValueError(f"{wide.name} is of {wide.dtype}; set jax.config.update(\"jax_enable_x64\", True)")
-        devices = list(jax.devices() if devices is None else devices)
-        if len(devices) < module.num_ranks:
-            raise ValueError(f"the module has {module.num_ranks} ranks, and there are {len(devices)} devices")
         self.module = module
-        grid = np.array(devices[:module.num_ranks], dtype=object).reshape([*module.axes.values()] or [1])
-        self.mesh = jax.sharding.Mesh(grid, [*module.axes] or ["rank"])
-        self._donated = tuple(index for index, port in enumerate(module.arguments) if port.result is not None)
-        self._compiled = jax.jit(self.call, in_shardings=[self.get_sharding(port) for port in module.arguments],
-                                 out_shardings=[self.get_sharding(port) for port in module.results],
-                                 donate_argnums=self._donated)
+        devices = pick_devices(module, devices)
+        self.mesh = jax.sharding.Mesh(devices.reshape([*module.axes.values()] or [1]), [*module.axes] or ["rank"])
+        taken, returned = ([self.get_sharding(port) for port in ports] for ports in (module.arguments, module.results))
+        if module.form == "replicas":
+            self._compiled = _Replicas(module, [*devices], taken, returned)
+        else:
+            donated = tuple(index for index, port in enumerate(module.arguments) if port.result is not None)
+            self._compiled = jax.jit(self.call, in_shardings=taken, out_shardings=returned, donate_argnums=donated)
 
     def get_sharding(self, port):
         """How the array of `port` lies on the devices."""
-        axes = [axes if len(axes) != 1 else axes[0] for axes in port.sharding]
-        return jax.sharding.NamedSharding(self.mesh, jax.sharding.PartitionSpec(*(axis or None for axis in axes)))
+        return make_sharding(self.mesh, port)
+
+    def run(self, arguments):
+        """Runs the module on stored arrays, one per argument; returns one per result. Donates those with a result."""
+        return self._compiled(*arguments)
+
+    def _expect_manual(self):
+        if self.module.form != "manual":
+            raise ValueError(f"the module is in the form {self.module.form}, which is a program of its own; inside a program of "
+                             "JAX runs the form manual")
 
     def call(self, *arguments):
         """The step on stored arrays, one per argument of the module; returns one per result. To be called in jax.jit."""
+        self._expect_manual()
         return _module_p.bind(*arguments, module=self.module)
 
     def lower(self):
         """The program around the module, as jax.jit(...).lower(...) returns it."""
+        self._expect_manual()
         return self._compiled.lower(*(jax.ShapeDtypeStruct(port.stored, port.dtype) for port in self.module.arguments))
+
+    def get_hlo(self):
+        """The program of a rank as XLA compiled it, in the text of HLO."""
+        return self._compiled.get_hlo() if self.module.form == "replicas" else self.lower().compile().as_text()
 
     def place(self, values):
         """Arrays on the devices for arguments of the module by name, each made of the whole value."""
@@ -284,7 +334,7 @@ class Runner:
         fed = self.place({name: value for name, value in inputs.items() if not isinstance(value, jax.Array)})
         arguments = [state[port.name] if port.kind != "input" else fed.get(port.name, inputs[port.name])
                      for port in self.module.arguments]
-        results = self._compiled(*arguments)
+        results = self.run(arguments)
         following = dict(state)
         outputs = {}
         for port, result in zip(self.module.results, results):
