@@ -10,7 +10,7 @@
 #ifndef MESHWRIGHT_DIALECTS_DIST_COLLECTIVES_H
 #define MESHWRIGHT_DIALECTS_DIST_COLLECTIVES_H
 
-#include "dialects/Dist/Dist.h"
+#include "dialects/Dist/Placement.h"
 #include <optional>
 
 namespace meshwright::dist {
@@ -27,11 +27,16 @@ std::optional<CollectiveKind> getCollectiveKind(ConversionOpInterface op);
 ///   | reduce-scatter, reduce      | the operand        | n - 1     |
 ///   | all-gather, broadcast       | the result         | n - 1     |
 ///   | all-to-all                  | operand and result | n - 1     |
+///   |   along one dimension       | n * slots units    | n - 1     | (Regrouping.h)
 ///   | send, from one member of n  | the value          | 1         |
 inline int64_t countCrossings(CollectiveKind kind, int64_t n) { return getTraits(kind).countCrossings(n); }
 
 /// The bytes that a member of a group of `n` sends on average, where B, as in `countCrossings`, is `bytes`.
 double getSentBytes(CollectiveKind kind, double bytes, int64_t n);
+
+/// B of the collective of `kind` that converts a value of `shape` over `axes`, in elements.
+int64_t countElements(CollectiveKind kind, const Placement &from, const Placement &to, llvm::ArrayRef<Axis> axes,
+                      llvm::ArrayRef<int64_t> shape, const Mesh &mesh);
 
 /// The number of members of a group of `n` that take part: 2 for a send, n for all others.
 inline int64_t countParticipants(CollectiveKind kind, int64_t n) { return getTraits(kind).isPair() ? 2 : n; }

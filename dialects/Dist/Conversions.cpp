@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Dist/Conversions.h"
+#include "dialects/Dist/Regrouping.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
 
@@ -258,9 +259,15 @@ static LogicalResult verifyRest(AllToAllOp op, const Conversion &conversion) {
   if (failed(verifyOneAxis(op)))
     return failure();
   Axis axis = conversion.axes.front();
-  unsigned before = conversion.from.findSplit(axis)->first, after = conversion.to.findSplit(axis)->first;
-  if (before == after)
-    return op.emitOpError() << "splits dimension " << before << " before and after";
+  unsigned dim = conversion.from.findSplit(axis)->first;
+  if (dim != conversion.to.findSplit(axis)->first)
+    return success();
+  if (conversion.from == conversion.to)
+    return op.emitOpError() << "splits dimension " << dim << " alike before and after";
+  if (!Regrouping::find(conversion.shape[dim], conversion.from.dims[dim], conversion.to.dims[dim], axis,
+                        conversion.mesh.getSize(axis)))
+    return op.emitOpError() << "splits dimension " << dim
+                            << " before and after, into parts that are not exchanged evenly";
   return success();
 }
 

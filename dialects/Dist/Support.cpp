@@ -89,6 +89,15 @@ bool dist::covers(DictionaryAttr on, const Mesh &mesh, ArrayRef<int64_t> coordin
   });
 }
 
+Value dist::getCoordinate(StringAttr axis, Operation *user) {
+  Block *block = user->getBlock();
+  for (auto known : block->getOps<CoordinateOp>())
+    if (known.getAxisAttr() == axis && known->isBeforeInBlock(user))
+      return known.getResult();
+  auto builder = OpBuilder::atBlockBegin(block);
+  return CoordinateOp::create(builder, user->getLoc(), RankedTensorType::get({}, builder.getI32Type()), axis);
+}
+
 SmallVector<int64_t> dist::getCoordinates(const Mesh &mesh, int64_t rank) {
   SmallVector<int64_t> coordinates;
   for (Axis axis = 0; axis < mesh.getNumAxes(); ++axis)

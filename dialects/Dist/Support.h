@@ -31,6 +31,9 @@ bool covers(mlir::DictionaryAttr outer, mlir::DictionaryAttr inner);
 bool holds(mlir::func::FuncOp func, mlir::DictionaryAttr support);
 /// True if the rank with these coordinates is in `on`.
 bool covers(mlir::DictionaryAttr on, const Mesh &mesh, llvm::ArrayRef<int64_t> coordinates);
+/// The coordinate of the rank on `axis`, for `user`: that of an operation before it, or of a new one at the beginning
+/// of its block.
+mlir::Value getCoordinate(mlir::StringAttr axis, mlir::Operation *user);
 /// The coordinates of `rank` on all axes.
 llvm::SmallVector<int64_t> getCoordinates(const Mesh &mesh, int64_t rank);
 

@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Advice.h"
+#include "ConversionPrices.h"
 #include "dialects/Dist/Dist.h"
 #include "meshwright/Support/Units.h"
 #include "mlir/IR/Diagnostics.h"
@@ -32,7 +33,7 @@ class Adviser {
 public:
   Adviser(const Graph &graph, const Mesh &mesh, ArrayRef<std::pair<Axis, AxisPlan>> plans, size_t index)
       : graph(graph), mesh(mesh), plans(plans), plan(plans[index].second), axis(plans[index].first),
-        n(mesh.getSize(axis)) {}
+        n(mesh.getSize(axis)), prices(n) {}
 
   void advise();
 
@@ -62,6 +63,7 @@ private:
   const AxisPlan &plan;
   Axis axis;
   int64_t n;
+  ConversionPrices prices;
   double total = 0;
   Finding moved, reduced;
 };
@@ -78,12 +80,7 @@ double Adviser::getBytes(ValueIndex value) const {
 }
 
 double Adviser::convertBytes(ValueIndex value, const State &from, const State &to) const {
-  if (from == to || from.isReplicated() || to.isPartial())
-    return 0;
-  double share = getBytes(value) * (n - 1) / n;
-  if (from.isSplit())
-    return to.isSplit() ? share / n : share;
-  return to.isSplit() ? share : 2 * share;
+  return to.isPartial() ? 0 : prices.getBytes(getBytes(value), graph.values[value].shape, from, to);
 }
 
 /// True if `op` can be split as its operand is.

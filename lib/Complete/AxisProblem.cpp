@@ -8,8 +8,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "AxisProblem.h"
-#include "dialects/Dist/Collectives.h"
 #include "dialects/Net/Loops.h"
+#include <numeric>
 
 using namespace meshwright;
 using namespace meshwright::complete;
@@ -27,7 +27,7 @@ constexpr double kImpossible = 1e30;
 AxisProblem::AxisProblem(const Graph &graph, const Mesh &mesh, Axis axis, bool dataAxis,
                          llvm::ArrayRef<std::pair<Axis, AxisPlan>> done)
     : graph(graph), n(mesh.getSize(axis)), axis(axis), dataAxis(dataAxis), isOwedInTime(graph.values.size(), false),
-      derived(graph.values.size(), false), done(done) {
+      derived(graph.values.size(), false), done(done), prices(n) {
   weigh(mesh);
   putInOrder();
 }
@@ -84,16 +84,10 @@ void AxisProblem::putInOrder() {
 //===----------------------------------------------------------------------===//
 
 double AxisProblem::convertBytes(ValueIndex value, const State &from, const State &to) const {
-  double size = bytes[value];
   ++numSteps;
-  if (from == to || from.isReplicated())
-    return 0;
-  if (to.isPartial())
+  if (to.isPartial() && from != to && !from.isReplicated())
     return kImpossible;
-  if (from.isSplit())
-    return to.isSplit() ? getSentBytes(CollectiveKind::AllToAll, size / static_cast<double>(n), n)
-                        : getSentBytes(CollectiveKind::AllGather, size, n);
-  return getSentBytes(to.isSplit() ? CollectiveKind::ReduceScatter : CollectiveKind::AllReduce, size, n);
+  return prices.getBytes(bytes[value], graph.values[value].shape, from, to);
 }
 
 double AxisProblem::convertCost(ValueIndex value, const State &from, const State &to) const {
@@ -160,4 +154,32 @@ std::optional<Candidate> AxisProblem::splitByOperand(OpIndex op, unsigned operan
 std::optional<Candidate> AxisProblem::splitByResult(OpIndex op, unsigned result, const State &state) const {
   std::optional<Candidate> candidate = Candidate::byResult(graph.ops[op], result, state, n);
   return candidate && fits(*candidate, op) ? candidate : std::nullopt;
+}
+
+/// The largest run of indices in which every tensor of `rule` has a whole number of parts of `factor`.
+static int64_t findPeriod(const ShardingRule &rule, unsigned factor) {
+  int64_t period = rule.factors[factor].size;
+  for (llvm::ArrayRef<TensorRule> tensors : {llvm::ArrayRef<TensorRule>(rule.operands), llvm::ArrayRef(rule.results)})
+    for (const TensorRule &tensor : tensors)
+      for (const auto &uses : tensor.dims)
+        for (const FactorUse &use : uses)
+          if (use.factor == factor)
+            period = std::gcd(std::gcd(period, use.size), use.offset);
+  return period;
+}
+
+llvm::SmallVector<Candidate, 4> AxisProblem::listSplits(OpIndex op) const {
+  llvm::SmallVector<Candidate, 4> candidates;
+  const ShardingRule &rule = graph.ops[op].rule;
+  auto add = [&](unsigned factor, int64_t extent, bool open) {
+    if (extent % n == 0)
+      if (std::optional<Candidate> candidate = makeSplit(op, {factor, extent, extent / n, open}))
+        candidates.push_back(std::move(*candidate));
+  };
+  for (unsigned factor = 0; factor < rule.factors.size(); ++factor)
+    add(factor, rule.factors[factor].size, /*open=*/true);
+  for (unsigned factor = 0; factor < rule.factors.size(); ++factor)
+    if (int64_t period = findPeriod(rule, factor); period != 0 && period != rule.factors[factor].size)
+      add(factor, period, /*open=*/false);
+  return candidates;
 }

@@ -8,6 +8,7 @@
 #define MESHWRIGHT_LIB_COMPLETE_AXISPROBLEM_H
 
 #include "Candidate.h"
+#include "ConversionPrices.h"
 
 namespace meshwright::complete {
 
@@ -28,6 +29,9 @@ public:
   std::optional<Candidate> makeSplit(OpIndex op, const dist::FactorSplit &split) const;
   std::optional<Candidate> splitByOperand(OpIndex op, unsigned operand, const State &state) const;
   std::optional<Candidate> splitByResult(OpIndex op, unsigned result, const State &state) const;
+  /// The even splits of the factors of `op`: of each factor as a whole, and by the period with which tensors begin and
+  /// end in it, such as the thirds that slices take of a fused projection.
+  llvm::SmallVector<Candidate, 4> listSplits(OpIndex op) const;
   Candidate makeWhole(OpIndex op) const { return Candidate::whole(graph.ops[op]); }
 
   /// The bytes that a rank sends for one conversion of `value`.
@@ -57,6 +61,7 @@ private:
   void putInOrder();
 
   llvm::ArrayRef<std::pair<dist::Axis, AxisPlan>> done;
+  ConversionPrices prices;
   mutable int64_t numSteps = 0;
 };
 

@@ -42,5 +42,6 @@ AxisPlan complete::solveAxis(const AxisProblem &problem) {
     sweep.run();
   improve(problem, sweep, notes, annotateStored);
   improve(problem, sweep, notes, offerGathered);
+  improve(problem, sweep, notes, offerRegrouped);
   return std::move(sweep.plan);
 }

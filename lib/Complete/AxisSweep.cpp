@@ -160,11 +160,7 @@ void AxisSweep::addExchanges(OpIndex op, llvm::SmallVectorImpl<Candidate> &candi
   auto isPartial = [&](ValueIndex operand) { return plan.values[operand].isPartial(); };
   if (llvm::none_of(graphOp.operands, isSplit) || llvm::any_of(graphOp.operands, isPartial))
     return;
-  for (auto [index, factor] : llvm::enumerate(graphOp.rule.factors))
-    if (factor.size % problem.n == 0)
-      if (auto candidate = problem.makeSplit(
-              op, {static_cast<unsigned>(index), factor.size, factor.size / problem.n, /*open=*/true}))
-        candidates.push_back(*candidate);
+  candidates.append(problem.listSplits(op));
 }
 
 //===----------------------------------------------------------------------===//

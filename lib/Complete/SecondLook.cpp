@@ -4,8 +4,8 @@
 //
 // The forward sweep decides an operation by its operands. Here the plan is read from its end: a value that most uses
 // slice is kept in parts; a value on the way to a variable is converted to the storage placement where it is
-// narrowest; and a value is gathered once if several elementwise users are gathered right after. All are annotations
-// for another sweep.
+// narrowest; a value is gathered once if several elementwise users are gathered right after; and the parts of a value
+// are regrouped where a use would exchange dimensions. All are annotations for another sweep.
 //
 //===----------------------------------------------------------------------===//
 
@@ -151,6 +151,36 @@ bool complete::offerGathered(const AxisProblem &problem, const AxisSweep &sweep,
       continue;
     notes.offered[value].push_back(State::replicated());
     any = true;
+  }
+  return any;
+}
+
+/// A split of operand number `use.operand` along `dim`, other than `now`, in which `use.op` can be computed.
+static std::optional<State> findRegrouped(const AxisProblem &problem, const Use &use, unsigned dim, const State &now) {
+  for (const Candidate &candidate : problem.listSplits(use.op)) {
+    const State &state = candidate.operands[use.operand];
+    if (state.isSplit() && state.dim == dim && state != now)
+      return state;
+  }
+  return std::nullopt;
+}
+
+bool complete::offerRegrouped(const AxisProblem &problem, const AxisSweep &sweep, Annotations &notes) {
+  bool any = false;
+  for (auto [value, entry] : llvm::enumerate(problem.graph.values)) {
+    const State &now = sweep.forward[value];
+    if (!now.isSplit() || problem.graph.pinned[value] || problem.graph.weight[value])
+      continue;
+    for (const Use &use : entry.uses) {
+      const State &read = sweep.plan.operands[use.op][use.operand];
+      if (!read.isSplit() || read.dim == now.dim)
+        continue;
+      std::optional<State> other = findRegrouped(problem, use, now.dim, now);
+      if (!other || !problem.fitsOthers(value, *other) || llvm::is_contained(notes.offered[value], *other))
+        continue;
+      notes.offered[value].push_back(*other);
+      any = true;
+    }
   }
   return any;
 }

@@ -29,6 +29,11 @@ bool annotateStored(const AxisProblem &problem, const AxisSweep &sweep, Annotati
 /// offers it replicated.
 bool offerGathered(const AxisProblem &problem, const AxisSweep &sweep, Annotations &notes);
 
+/// If a use reads a split value split along another dimension, offers the value split otherwise along its own
+/// dimension, as that use could read it, too: the thirds of a fused projection that is split as a whole. Later
+/// operations may go on with that split.
+bool offerRegrouped(const AxisProblem &problem, const AxisSweep &sweep, Annotations &notes);
+
 /// Annotates the values of a group with the state of the first of them that is given one or is split.
 bool annotateGroups(const AxisProblem &problem, const AxisSweep &sweep, Annotations &notes);
 

@@ -73,7 +73,6 @@ private:
   Value shard(const Pieces &pieces);
   Value sendPieces(Value piece, const Pieces &pieces);
   Value gather(Value piece, const Pieces &pieces);
-  Value getCoordinate(StringAttr axis);
   bool isOncePerStep() const;
   MappingAttr toAttr(Placement placement, const Placement &supportOf) {
     placement.support = supportOf.support;
@@ -103,16 +102,6 @@ std::optional<Pieces> SendSplitter::findPieces() const {
   return std::nullopt;
 }
 
-Value SendSplitter::getCoordinate(StringAttr axis) {
-  Block *block = send->getBlock();
-  for (auto known : block->getOps<CoordinateOp>())
-    if (known.getAxis() == axis && known->isBeforeInBlock(send))
-      return known.getResult();
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(block);
-  return CoordinateOp::create(builder, send.getLoc(), RankedTensorType::get({}, builder.getI32Type()), axis);
-}
-
 /// Takes the rank's own piece, axis by axis.
 Value SendSplitter::shard(const Pieces &pieces) {
   Value value = send.getInput();
@@ -123,8 +112,8 @@ Value SendSplitter::shard(const Pieces &pieces) {
     after.dims[dim].push_back(split);
     ArrayAttr names = getNames(axis);
     value =
-        ShardOp::create(builder, send.getLoc(), getType(after), value, getCoordinate(cast<StringAttr>(names[0])), names,
-                        toAttr(before, conversion.from), toAttr(after, conversion.from), send.getShapeAttr());
+        ShardOp::create(builder, send.getLoc(), getType(after), value, getCoordinate(cast<StringAttr>(names[0]), send),
+                        names, toAttr(before, conversion.from), toAttr(after, conversion.from), send.getShapeAttr());
     inherit(value.getDefiningOp(), send, Inherit::Conversion);
     setOn(value.getDefiningOp(), send.getFrom().getSupport());
     before = after;

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Dist/Conversions.h"
+#include "dialects/Dist/Regrouping.h"
 #include "dialects/Dist/Support.h"
 #include "dialects/Dist/Times.h"
 #include "dialects/Net/Net.h"
@@ -52,6 +53,7 @@ private:
   Value expand(AllGatherOp op, const Conversion &conversion);
   Value expand(ReduceScatterOp op, const Conversion &conversion);
   Value expand(AllToAllOp op, const Conversion &conversion);
+  Value regroup(AllToAllOp op, const Conversion &conversion, const Regrouping &regrouping);
   Value expand(HolderBroadcastOp op, const Conversion &conversion);
   Value expand(HolderReduceOp op, const Conversion &conversion);
   Value expand(SendOp op, const Conversion &conversion);
@@ -69,6 +71,8 @@ private:
   Value transpose(Value value, Shape permutation);
   Value broadcast(Value value, Shape dims, Shape shape);
   Value number(Type element, int64_t value, Shape shape);
+  Value getRow(ArrayRef<int32_t> table, Value coordinate, int64_t n);
+  Value take(Value value, unsigned dim, Value indices);
 
   ImplicitLocOpBuilder builder;
   const Mesh &mesh;
@@ -268,10 +272,68 @@ Value Lowering::expand(ReduceScatterOp op, const Conversion &conversion) {
   return collective(CollectiveKind::ReduceScatter, conversion.from.partialKind, value, axes, shape, op);
 }
 
+/// Row number `coordinate` of a table with `n` rows.
+Value Lowering::getRow(ArrayRef<int32_t> table, Value coordinate, int64_t n) {
+  auto type = RankedTensorType::get({n, static_cast<int64_t>(table.size()) / n}, builder.getI32Type());
+  Value all = net::ConstantOp::create(builder, type, DenseIntElementsAttr::get(type, table));
+  auto dims = net::GatherDimsAttr::get(builder.getContext(), {0}, {0}, {}, {}, {0}, 0);
+  return net::GatherOp::create(builder, type.clone({type.getDimSize(1)}), all, reshape(coordinate, {1}), dims,
+                               ArrayRef<int64_t>{1, type.getDimSize(1)});
+}
+
+/// The elements of `value` at `indices` along `dim`.
+Value Lowering::take(Value value, unsigned dim, Value indices) {
+  Shape sizes(typeOf(value).getShape()), shape(sizes), offsets;
+  int64_t count = typeOf(indices).getDimSize(0);
+  sizes[dim] = 1;
+  shape[dim] = count;
+  for (int64_t other = 0; other < typeOf(value).getRank(); ++other)
+    if (other != dim)
+      offsets.push_back(other);
+  auto dims = net::GatherDimsAttr::get(builder.getContext(), offsets, {dim}, {}, {}, {dim}, 1);
+  return net::GatherOp::create(builder, typeOf(value).clone(shape), value, reshape(indices, {count, 1}), dims, sizes);
+}
+
+/// An exchange of units along one dimension. A rank takes those that it sends, by a table with a row for each rank; the
+/// units that it keeps, followed by those that it receives, are brought into the order of its new part by another one.
+Value Lowering::regroup(AllToAllOp op, const Conversion &conversion, const Regrouping &regrouping) {
+  Axis axis = conversion.axes.front();
+  int64_t dim = conversion.from.findSplit(axis)->first;
+  Value coordinate = getCoordinate(builder.getStringAttr(mesh.getName(axis)), op);
+  Shape local(typeOf(op.getInput()).getShape()), shape(local);
+  shape[dim] = local[dim] / regrouping.numUnits;
+  shape.insert(shape.begin() + dim, regrouping.numUnits);
+  Shape toFront = {dim};
+  for (int64_t other = 0; other < static_cast<int64_t>(shape.size()); ++other)
+    if (other != dim)
+      toFront.push_back(other);
+  Value kept = transpose(reshape(op.getInput(), shape), toFront);
+  Value sent = take(kept, 0, getRow(regrouping.sent, coordinate, regrouping.n));
+  Shape units(typeOf(sent).getShape()), pieces(units);
+  pieces[0] = regrouping.slots;
+  pieces.insert(pieces.begin(), regrouping.n);
+  Value received = collective(CollectiveKind::AllToAll, ReduceKind::Sum, reshape(sent, pieces), axis, pieces, op);
+  Shape joined(units);
+  joined[0] += regrouping.numUnits;
+  Value all =
+      net::ConcatenateOp::create(builder, typeOf(kept).clone(joined), ValueRange{kept, reshape(received, units)}, 0);
+  Value taken = take(all, 0, getRow(regrouping.taken, coordinate, regrouping.n));
+  Shape back;
+  for (int64_t other = 1; other <= dim; ++other)
+    back.push_back(other);
+  back.push_back(0);
+  for (int64_t other = dim + 1; other < static_cast<int64_t>(shape.size()); ++other)
+    back.push_back(other);
+  return reshape(transpose(taken, back), local);
+}
+
 Value Lowering::expand(AllToAllOp op, const Conversion &conversion) {
   Axis axis = conversion.axes.front();
-  Placement between = conversion.from;
-  between.insert(conversion.to.findSplit(axis)->first, conversion.to.findSplit(axis)->second);
+  unsigned dim = conversion.from.findSplit(axis)->first;
+  if (dim == conversion.to.findSplit(axis)->first)
+    return regroup(op, conversion,
+                   *Regrouping::find(conversion.shape[dim], conversion.from.dims[dim], conversion.to.dims[dim], axis,
+                                     mesh.getSize(axis)));
   Digit to = getDigit(conversion.to, axis), from = getDigit(conversion.from, axis);
   Value value = splitOff(op.getInput(), to, 0);
   value = collective(CollectiveKind::AllToAll, ReduceKind::Sum, value, axis, Shape(typeOf(value).getShape()), op);
@@ -419,12 +481,12 @@ struct LowerConversionsPass : schedule::impl::LowerConversionsPassBase<LowerConv
       FailureOr<Value> result = lower(op, mesh);
       if (failed(result))
         return signalPassFailure();
-      // Created operations take the place and the ranks of the conversion; constants get neither, so that they can be
-      // shared.
+      // Created operations take the place and the ranks of the conversion; constants and coordinates get neither, so
+      // that they can be shared.
       Block::iterator made = before ? std::next(before->getIterator()) : op->getBlock()->begin();
       Inherit part = kStageAttr.isOn(op) ? Inherit::TaskLowering : Inherit::Lowering;
       for (; &*made != op; ++made)
-        if (!made->hasTrait<OpTrait::ConstantLike>())
+        if (!isAlwaysAvailable(&*made))
           inherit(&*made, op, part);
       op->getResult(0).replaceAllUsesWith(*result);
       op->erase();

@@ -10,6 +10,7 @@
 #include "meshwright/Partition/ReshardPlanner.h"
 #include "dialects/Dist/Collectives.h"
 #include "dialects/Dist/Conversions.h"
+#include "dialects/Dist/Regrouping.h"
 #include <map>
 #include <queue>
 #include <tuple>
@@ -46,9 +47,7 @@ int64_t ReshardPlanner::getCost(const ReshardStep &step) const {
   std::optional<CollectiveKind> kind = getCollectiveKind(step.kind);
   if (!kind)
     return 0;
-  int64_t elements =
-      std::max(getNumElements(step.from.getLocalShape(shape)), getNumElements(step.to.getLocalShape(shape)));
-  return elements * countCrossings(*kind, n) * groups;
+  return countElements(*kind, step.from, step.to, step.axes, shape, mesh) * countCrossings(*kind, n) * groups;
 }
 
 namespace {
@@ -77,6 +76,7 @@ private:
   void expand(int index);
   void expandReductions(int index);
   void expandAxis(int index, Axis axis);
+  bool canRegroup(const Placement &before, const Placement &after, Axis axis) const;
   void expandTime(int index, Axis axis);
   bool isScattered(const Placement &placement) const;
   void expandGathers(int index, unsigned dim);
@@ -182,6 +182,12 @@ void Search::expandGathers(int index, unsigned dim) {
   }
 }
 
+/// True if ranks exchange parts of the dimension that `axis` splits in both placements.
+bool Search::canRegroup(const Placement &before, const Placement &after, Axis axis) const {
+  unsigned dim = before.findSplit(axis)->first;
+  return Regrouping::find(shape[dim], before.dims[dim], after.dims[dim], axis, mesh.getSize(axis)).has_value();
+}
+
 void Search::expandAxis(int index, Axis axis) {
   const Placement current = nodes[index].placement;
   auto have = current.findSplit(axis), want = to.findSplit(axis);
@@ -205,7 +211,7 @@ void Search::expandAxis(int index, Axis axis) {
     if (to.isPartial(axis))
       reach(index, Kind::ToPartial, {axis}, *next);
   } else if (have) {
-    if (want && want->first != have->first)
+    if (want && (want->first != have->first || canRegroup(current, *next, axis)))
       reach(index, Kind::AllToAll, {axis}, *next);
   } else if (want) {
     reach(index, Kind::Shard, {axis}, *next);

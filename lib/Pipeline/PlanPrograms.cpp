@@ -169,12 +169,13 @@ static PlannedConversion describeConversion(ConversionOpInterface op, const Mesh
     planned.axes.push_back(axis.str());
     planned.group *= mesh.getSize(*mesh.find(axis));
   }
-  auto from = cast<RankedTensorType>(op.getInput().getType());
-  auto to = cast<RankedTensorType>(op->getResult(0).getType());
-  auto larger = from.getNumElements() >= to.getNumElements() ? from : to;
-  planned.dtype = toText(from.getElementType());
-  planned.elements = larger.getNumElements();
-  planned.bytes = getSentBytes(kind, static_cast<double>(getBytes(larger)), planned.group);
+  auto type = cast<RankedTensorType>(op.getInput().getType());
+  FailureOr<Conversion> conversion = resolveConversion(op);
+  assert(succeeded(conversion) && "the verifier has resolved it");
+  planned.dtype = toText(type.getElementType());
+  planned.elements = countElements(kind, conversion->from, conversion->to, conversion->axes, conversion->shape, mesh);
+  planned.bytes =
+      getSentBytes(kind, static_cast<double>(planned.elements * getElementBytes(type.getElementType())), planned.group);
   planned.participants = countParticipants(kind, planned.group);
   planned.value = describeValue(op.getInput());
   planned.location = describeLocation(op->getLoc());

@@ -139,7 +139,7 @@ func.func @fused_projection_by_digits(%x: tensor<5x4xf32>) -> tensor<5x4xf32> {
 
 // -----
 
-// Split contiguously it compiles too, and pays: every slice needs it whole.
+// Split contiguously it compiles too, and pays: it is exchanged for the parts of its thirds.
 dist.mesh @mesh <["tp" = 2]>
 net.variable parameter @qkv : tensor<4x24xf32> {dist.mapping = #dist.mapping<dims = [[], ["tp"]]>}
 // CHECK-LABEL: @fused_projection_contiguous
@@ -149,10 +149,10 @@ func.func @fused_projection_contiguous(%x: tensor<5x4xf32>) -> tensor<5x8xf32> {
   // CHECK-SAME{LITERAL}: {dist.operands = [#dist.mapping<dims = [[], []]>, #dist.mapping<dims = [[], ["tp"]]>], dist.results = [#dist.mapping<dims = [[], ["tp"]]>]
   %qkv = net.dot %x, %w batch = [] x [] contract = [1] x [0] : tensor<5x4xf32>, tensor<4x24xf32> -> tensor<5x24xf32>
   // CHECK: net.slice
-  // CHECK-SAME{LITERAL}: {dist.operands = [#dist.mapping<dims = [[], []]>], dist.results = [#dist.mapping<dims = [[], []]>]
+  // CHECK-SAME{LITERAL}: {dist.operands = [#dist.mapping<dims = [[], [3, "tp"]]>], dist.results = [#dist.mapping<dims = [[], ["tp"]]>]
   %q = net.slice %qkv starts = [0, 0] limits = [5, 8] steps = [1, 1] : tensor<5x24xf32> -> tensor<5x8xf32>
   // CHECK: net.slice
-  // CHECK-SAME{LITERAL}: {dist.operands = [#dist.mapping<dims = [[], []]>], dist.results = [#dist.mapping<dims = [[], []]>]
+  // CHECK-SAME{LITERAL}: {dist.operands = [#dist.mapping<dims = [[], [3, "tp"]]>], dist.results = [#dist.mapping<dims = [[], ["tp"]]>]
   %k = net.slice %qkv starts = [0, 8] limits = [5, 16] steps = [1, 1] : tensor<5x24xf32> -> tensor<5x8xf32>
   %s = net.multiply %q, %k : tensor<5x8xf32>
   return %s : tensor<5x8xf32>
@@ -534,4 +534,36 @@ func.func @scalars_decide_nothing() {
   net.assign @b, %1 : tensor<8xf32>
   net.assign @norm, %2 : tensor<8xf32>
   return
+}
+
+// -----
+
+// A fused projection that is split as a whole: its thirds are exchanged for the parts of all heads, though rows for columns
+// would be exchanged for less, since attention goes on by heads.
+dist.mesh @mesh <["tp" = 4]>
+net.variable parameter @w : tensor<16x96xf32> {dist.mapping = #dist.mapping<dims = [[], ["tp"]]>}
+// CHECK-LABEL: @thirds_of_a_fused_projection
+func.func @thirds_of_a_fused_projection(%x: tensor<8x16xf32>) -> tensor<4x8x8xf32> {
+  %w = net.read @w : tensor<16x96xf32>
+  // CHECK: net.dot
+  // CHECK-SAME{LITERAL}: dist.results = [#dist.mapping<dims = [[], ["tp"]]>]
+  %y = net.dot %x, %w batch = [] x [] contract = [1] x [0] : tensor<8x16xf32>, tensor<16x96xf32> -> tensor<8x96xf32>
+  // CHECK: net.slice
+  // CHECK-SAME{LITERAL}: dist.operands = [#dist.mapping<dims = [[], [3, "tp"]]>]
+  %q = net.slice %y starts = [0, 0] limits = [8, 32] steps = [1, 1] : tensor<8x96xf32> -> tensor<8x32xf32>
+  // CHECK: net.slice
+  // CHECK-SAME{LITERAL}: dist.operands = [#dist.mapping<dims = [[], [3, "tp"]]>]
+  %k = net.slice %y starts = [0, 32] limits = [8, 64] steps = [1, 1] : tensor<8x96xf32> -> tensor<8x32xf32>
+  // CHECK: net.slice
+  // CHECK-SAME{LITERAL}: dist.operands = [#dist.mapping<dims = [[], [3, "tp"]]>]
+  %v = net.slice %y starts = [0, 64] limits = [8, 96] steps = [1, 1] : tensor<8x96xf32> -> tensor<8x32xf32>
+  %qh = net.reshape %q : tensor<8x32xf32> -> tensor<8x4x8xf32>
+  %kh = net.reshape %k : tensor<8x32xf32> -> tensor<8x4x8xf32>
+  %vh = net.reshape %v : tensor<8x32xf32> -> tensor<8x4x8xf32>
+  %s = net.dot %qh, %kh batch = [1] x [1] contract = [2] x [2] : tensor<8x4x8xf32>, tensor<8x4x8xf32> -> tensor<4x8x8xf32>
+  // CHECK: net.exponential
+  // CHECK-SAME{LITERAL}: dist.results = [#dist.mapping<dims = [["tp"], [], []]>]
+  %e = net.exponential %s : tensor<4x8x8xf32>
+  %o = net.dot %e, %vh batch = [0] x [1] contract = [2] x [0] : tensor<4x8x8xf32>, tensor<8x4x8xf32> -> tensor<4x8x8xf32>
+  return %o : tensor<4x8x8xf32>
 }

@@ -61,6 +61,21 @@ func.func @exchange_of_rows_for_columns(%x: tensor<2x6xf32>) -> tensor<4x3xf32> 
   return %0 : tensor<4x3xf32>
 }
 
+// Of six columns each rank keeps two and sends one: the rows of two tables say which, and where those that are there
+// afterwards come from.
+// CHECK-LABEL: @exchange_of_columns
+// CHECK: %[[TP:.*]] = dist.coordinate "tp"
+// CHECK: net.constant dense<{{\[\[}}0, 1], [1, 0]]> : tensor<2x2xi32>
+// CHECK: %[[SENT:.*]] = net.gather {{.*}} -> tensor<2x4x1xf32>
+// CHECK: dist.collective c_alltoall({{.*}}) axes ["tp"] : (tensor<2x1x4x1xf32>) -> tensor<2x1x4x1xf32>
+// CHECK: net.concatenate {{.*}} -> tensor<5x4x1xf32>
+// CHECK: net.constant dense<{{\[\[}}0, 2, 4], [3, 0, 2]]> : tensor<2x3xi32>
+// CHECK: return %{{.*}} : tensor<4x3xf32>
+func.func @exchange_of_columns(%x: tensor<4x3xf32>) -> tensor<4x3xf32> {
+  %0 = dist.c_alltoall %x axes ["tp"] from <dims = [[], ["tp"]]> to <dims = [[], [3, "tp"]]> shape [4, 6] : tensor<4x3xf32> -> tensor<4x3xf32>
+  return %0 : tensor<4x3xf32>
+}
+
 // CHECK-LABEL: @own_part
 // CHECK-NOT: dist.collective
 // CHECK: net.gather

@@ -2,8 +2,8 @@
 # RUN: %python %s gpt2-tiny-f64 %tmp | FileCheck %s --check-prefix=GPT2
 # RUN: %python %s llama-tiny-f64 %tmp | FileCheck %s --check-prefix=LLAMA
 """Compiles whole AdamW steps by the shardings that JAX wrote into them, without a strategy, runs them, and compares them with the serial
-program and with JAX's losses. No plan sends more than XLA's own partitioning of the same text, but for one: GPT-2's fused projection,
-whose columns these annotations split contiguously, so that queries, keys and values are exchanged for whole heads (XLA permutes them).
+program and with JAX's losses. No plan sends more than XLA's own partitioning of the same text. GPT-2's fused projection, whose columns
+these annotations split contiguously, is exchanged for whole heads.
 
 The styles are tensor parallelism (Megatron-LM), FSDP, both, and both with the sequence between layers split by constraints.
 """
@@ -17,9 +17,8 @@ import annotations
 import case
 import plain_safetensors
 
-# Bytes that a device sends in a step of XLA's partitioning, as `tools/dev/export/annotated.py --xla NETWORK STYLE` counts them; 1.13 of the
-# 403208 of GPT-2 in the style of Megatron-LM.
-XLA = {"gpt2-tiny-f64": {"megatron": 455000, "fsdp": 1629128, "both": 1168584, "sequence": 781280},
+# Bytes that a device sends in a step of XLA's partitioning, as `tools/dev/export/annotated.py --xla NETWORK STYLE` counts them.
+XLA = {"gpt2-tiny-f64": {"megatron": 403208, "fsdp": 1629128, "both": 1168584, "sequence": 781280},
        "llama-tiny-f64": {"megatron": 126856, "fsdp": 596552, "both": 445000, "sequence": 194208}}
 STEPS = 3
 

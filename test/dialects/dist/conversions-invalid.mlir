@@ -101,9 +101,18 @@ func.func @c_allgather_c4_digits(%arg0: tensor<1xf32>) {
 // -----
 
 dist.mesh @mesh <["tp" = 2]>
-func.func @c_alltoall_c4_dimension(%arg0: tensor<4xf32>) {
-  // expected-error @below {{splits dimension 0 before and after}}
-  %0 = dist.c_alltoall %arg0 axes ["tp"] from <dims = [["tp"]]> to <dims = [[2, "tp"]]> shape [8] : tensor<4xf32> -> tensor<4xf32>
+func.func @c_alltoall_c4_alike(%arg0: tensor<4xf32>) {
+  // expected-error @below {{splits dimension 0 alike before and after}}
+  %0 = dist.c_alltoall %arg0 axes ["tp"] from <dims = [["tp"]]> to <dims = [["tp"]]> shape [8] : tensor<4xf32> -> tensor<4xf32>
+  return
+}
+
+// -----
+
+dist.mesh @mesh <["tp" = 4]>
+func.func @c_alltoall_c4_uneven(%arg0: tensor<2xf32>) {
+  // expected-error @below {{splits dimension 0 before and after, into parts that are not exchanged evenly}}
+  %0 = dist.c_alltoall %arg0 axes ["tp"] from <dims = [["tp"]]> to <dims = [[2, "tp"]]> shape [6] : tensor<2xf32> -> tensor<2xf32>
   return
 }
 

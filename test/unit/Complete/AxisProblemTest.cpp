@@ -33,13 +33,13 @@ TEST_F(AxisProblemTest, PricesConversions) {
   Graph graph = build(kProduct);
   AxisProblem problem(graph, mesh, 1, /*dataAxis=*/false, {});
   ValueIndex product = graph.ops[2].results.front();
-  std::vector<State> states = {State::replicated(), State::split(0, 8, 2), State::split(1, 32, 8),
-                               State::partial(ReduceKind::Sum)};
+  std::vector<State> states = {State::replicated(),    State::split(0, 8, 2),  State::split(1, 32, 8),
+                               State::split(1, 16, 4), State::split(1, 32, 9), State::partial(ReduceKind::Sum)};
   for (const State &from : states)
     for (const State &to : states)
       if (from == to || !to.isPartial())
         EXPECT_EQ(problem.convertBytes(product, from, to), getRingBytes(8 * 32 * 4, from, to, 4));
-  EXPECT_EQ(problem.getNumSteps(), 13);
+  EXPECT_EQ(problem.getNumSteps(), 31);
 }
 
 // Tests that a split on an axis decided before leaves fewer bytes, and that splits of one dimension have to nest.

@@ -9,6 +9,8 @@
 
 #include "Optimum.h"
 #include <limits>
+#include <map>
+#include <numeric>
 
 using namespace meshwright;
 using namespace meshwright::complete;
@@ -68,6 +70,19 @@ private:
 
 } // namespace
 
+/// The part of its indices that a rank sends to change `from` to `to` along one dimension, where every rank sends as
+/// much to each other one as the most that one needs. Counted over the shortest run of indices that repeats.
+static double getExchangedPart(const State &from, const State &to, int64_t n) {
+  int64_t period = std::lcm(from.extent, to.extent);
+  std::map<std::pair<int64_t, int64_t>, int64_t> moved;
+  for (int64_t index = 0; index < period; ++index)
+    ++moved[{index % from.extent / from.stride, index % to.extent / to.stride}];
+  int64_t most = 0;
+  for (const auto &[ranks, indices] : moved)
+    most = std::max(most, ranks.first == ranks.second ? 0 : indices);
+  return static_cast<double>(most * (n - 1)) / (static_cast<double>(period) / n);
+}
+
 double meshwright::test::getRingBytes(double bytes, const State &from, const State &to, int64_t n) {
   double share = bytes * (n - 1) / n;
   if (from == to || from.isReplicated())
@@ -76,6 +91,9 @@ double meshwright::test::getRingBytes(double bytes, const State &from, const Sta
     return kInfinity;
   if (from.isPartial())
     return to.isSplit() ? share : 2 * share;
+  bool isEven = from.extent == n * from.stride && to.extent == n * to.stride;
+  if (to.isSplit() && to.dim == from.dim)
+    return isEven ? bytes / n * getExchangedPart(from, to, n) : share;
   return to.isSplit() ? share / n : share;
 }
 

@@ -156,6 +156,7 @@ TEST(ReshardPlanner, picksTheConversionOfTheTable) {
   EXPECT_EQ(getKinds(planner.plan(partial, rows)), Kinds{Kind::ReduceScatter});
   EXPECT_EQ(getKinds(planner.plan(rows, replicated)), Kinds{Kind::AllGather});
   EXPECT_EQ(getKinds(planner.plan(rows, columns)), Kinds{Kind::AllToAll});
+  EXPECT_EQ(getKinds(planner.plan(rows, split(2, {{0, {0, 4, 2}}}))), Kinds{Kind::AllToAll});
   EXPECT_EQ(getKinds(planner.plan(replicated, rows)), Kinds{Kind::Shard});
   EXPECT_EQ(getKinds(planner.plan(replicated, partial)), Kinds{Kind::ToPartial});
   EXPECT_EQ(getKinds(planner.plan(replicated, maximum)), Kinds{Kind::Relabel});
@@ -283,6 +284,29 @@ TEST(ReshardPlanner, gathersMajorDigits) {
   EXPECT_EQ(getKinds(steps), (std::vector<Kind>{Kind::AllGather, Kind::Shard}));
 }
 
+// Tests the bytes of an exchange along one dimension: of the six parts of a fused projection each rank keeps two.
+TEST(ReshardPlanner, exchangesThirds) {
+  Mesh mesh({"dp", "tp"}, {3, 2});
+  SmallVector<int64_t> shape{6, 96};
+  ReshardPlanner planner(mesh, shape);
+  std::vector<ReshardStep> steps =
+      planner.plan(split(2, {{0, {0, 6, 2}}, {1, {1, 96, 48}}}), split(2, {{0, {0, 6, 2}}, {1, {1, 32, 16}}}));
+  ASSERT_EQ(getKinds(steps), std::vector<Kind>{Kind::AllToAll});
+  // Two rows of sixteen features from each of six ranks.
+  EXPECT_EQ(getCost(planner, steps), 2 * 16 * 6);
+}
+
+/// True if ranks exchange the parts of the two splits of an axis: those of one dimension have to divide it evenly.
+bool areExchanged(const Placement &from, const Placement &to, Axis axis, const Mesh &mesh, ArrayRef<int64_t> shape) {
+  unsigned dim = from.findSplit(axis)->first;
+  auto isEven = [&](const Split &split) {
+    bool isCovered = split.axis != axis || split.extent == mesh.getSize(axis) * split.stride;
+    return isCovered && split.extent % split.stride == 0 && shape[dim] % split.extent == 0;
+  };
+  return dim != to.findSplit(axis)->first ||
+         (llvm::all_of(from.dims[dim], isEven) && llvm::all_of(to.dims[dim], isEven));
+}
+
 /// Every way from `from` to `to` with at most `depth` steps over placements in which each axis is as at the start,
 /// replicated, or as at the end; the cheapest. Written from the table of conversions, one axis or pair at a time.
 int64_t searchAll(const ReshardPlanner &planner, const Mesh &mesh, ArrayRef<int64_t> shape, const Placement &from,
@@ -316,7 +340,7 @@ int64_t searchAll(const ReshardPlanner &planner, const Mesh &mesh, ArrayRef<int6
         {"RS", Kind::Shard},     {"RP", Kind::ToPartial},     {"HR", Kind::Broadcast}, {"PH", Kind::Reduce},
         {"RH", Kind::Relabel},   {"HP", Kind::ToPartial},     {"HH", Kind::Send}};
     auto it = table.find(change);
-    if (it == table.end() || (change == "SS" && from.findSplit(axes[0])->first == next.findSplit(axes[0])->first))
+    if (it == table.end() || (change == "SS" && !areExchanged(from, next, axes[0], mesh, shape)))
       return;
     ReshardStep step{it->second, SmallVector<Axis, 2>(axes), from, next};
     best = std::min(best, planner.getCost(step) + searchAll(planner, mesh, shape, next, to, start, depth - 1));
