@@ -12,6 +12,7 @@
 //    back, so that a sum is reduced before a broadcast and after addition to others. Gathers are placed likewise.
 //  * A partial value with several uses is reduced where it is computed, to a split if a use needs it split.
 //  * Operations marked `dist.defer_reduction` pass partial operands at any cost; the reduction comes after them.
+//  * Among splits to which the graph gives different priorities the first one decides, whatever it costs.
 //  * A state that anchored users will need anyway is free for all other users.
 //
 // A reverse sweep splits replicated values that all uses slice. Every operation is visited once in each
@@ -21,6 +22,7 @@
 
 #include "AxisSweep.h"
 #include "dialects/Dist/Dist.h"
+#include <limits>
 
 using namespace meshwright;
 using namespace meshwright::complete;
@@ -135,9 +137,33 @@ std::optional<Candidate> AxisSweep::splitByOperand(OpIndex op, unsigned operand)
   return problem.splitByOperand(op, operand, plan.values[graph.ops[op].operands[operand]]);
 }
 
-std::optional<Candidate> AxisSweep::anchor(OpIndex op) const {
+/// The first priority of a split that an operand or the given placement of a result suggests.
+int64_t AxisSweep::getFirstPriority(OpIndex op) const {
+  if (!graph.hasPriorities(problem.axis))
+    return 0;
+  int64_t first = std::numeric_limits<int64_t>::max();
   for (auto [index, operand] : llvm::enumerate(graph.ops[op].operands))
-    if (graph.weight[operand] && placed[operand])
+    if (placed[operand] && splitByOperand(op, index))
+      first = std::min(first, priorities[operand]);
+  for (auto [index, result] : llvm::enumerate(graph.ops[op].results))
+    if (graph.given[problem.axis][result] && problem.splitByResult(op, index, *graph.given[problem.axis][result]))
+      first = std::min(first, graph.getPriority(problem.axis, result));
+  return first;
+}
+
+/// The first priority of the operands that are split as `candidate` reads them.
+int64_t AxisSweep::getPriority(OpIndex op, const Candidate &candidate) const {
+  std::optional<int64_t> first;
+  for (auto [operand, state] : llvm::zip(graph.ops[op].operands, candidate.operands))
+    if (state.isSplit() && plan.values[operand] == state)
+      first = std::min(first.value_or(priorities[operand]), priorities[operand]);
+  return first.value_or(0);
+}
+
+std::optional<Candidate> AxisSweep::anchor(OpIndex op) const {
+  int64_t first = getFirstPriority(op);
+  for (auto [index, operand] : llvm::enumerate(graph.ops[op].operands))
+    if (graph.weight[operand] && placed[operand] && priorities[operand] <= first)
       if (auto candidate = splitByOperand(op, index))
         return candidate;
   return std::nullopt;
@@ -181,18 +207,25 @@ Candidate AxisSweep::choose(OpIndex op, double *chosenCost) {
   }
   // Ties go to the first candidate: splits, then partial values, then the whole, then other splits.
   llvm::SmallVector<Candidate, 4> candidates;
+  int64_t first = getFirstPriority(op);
+  bool isContested = false;
+  auto add = [&](std::optional<Candidate> candidate, int64_t priority) {
+    isContested |= candidate && priority > first;
+    if (candidate && priority <= first)
+      candidates.push_back(std::move(*candidate));
+  };
   for (auto [index, result] : llvm::enumerate(graphOp.results))
     if (notes.given[result])
-      if (auto candidate = problem.splitByResult(op, index, *notes.given[result]))
+      add(problem.splitByResult(op, index, *notes.given[result]), graph.getPriority(problem.axis, result));
+  for (auto [index, operand] : llvm::enumerate(graphOp.operands))
+    add(splitByOperand(op, index), priorities[operand]);
+  if (!isContested) {
+    for (const PartialRule &partial : graphOp.rule.partials)
+      if (auto candidate = makePartial(op, partial))
         candidates.push_back(*candidate);
-  for (unsigned operand = 0; operand < graphOp.operands.size(); ++operand)
-    if (auto candidate = splitByOperand(op, operand))
-      candidates.push_back(*candidate);
-  for (const PartialRule &partial : graphOp.rule.partials)
-    if (auto candidate = makePartial(op, partial))
-      candidates.push_back(*candidate);
-  candidates.push_back(problem.makeWhole(op));
-  addExchanges(op, candidates);
+    candidates.push_back(problem.makeWhole(op));
+    addExchanges(op, candidates);
+  }
   size_t best = 0;
   double bestCost = 0;
   for (size_t index = 0; index < candidates.size(); ++index) {
@@ -275,9 +308,10 @@ bool AxisSweep::allPass(llvm::ArrayRef<Use> uses) const {
   return llvm::all_of(uses, [&](const Use &use) { return graph.ops[use.op].defersReduction; });
 }
 
-/// Decides the state in which a newly computed value is kept.
-void AxisSweep::keep(ValueIndex value) {
+/// Decides the state in which a newly computed value is kept. `priority` is that of the split of its operation.
+void AxisSweep::keep(ValueIndex value, int64_t priority) {
   const GraphValue &entry = graph.values[value];
+  priorities[value] = graph.given[problem.axis][value] ? graph.getPriority(problem.axis, value) : priority;
   plan.values[value] = plan.computes[entry.def][entry.result];
   placed[value] = true;
   bool partial = plan.values[value].isPartial();
@@ -348,6 +382,7 @@ void AxisSweep::visit(OpIndex op) {
     return visitAccumulate(op);
   if (graphOp.handsOn)
     return visitHandOn(op);
+  int64_t priority = 0;
   if (!graphOp.results.empty() && graph.source[graphOp.results.front()]) {
     // A read has the placement of its variable.
     ValueIndex value = graphOp.results.front();
@@ -356,10 +391,12 @@ void AxisSweep::visit(OpIndex op) {
     plan.computes[op] = {*notes.given[value]};
     kinds[op] = Candidate::Kind::Whole;
   } else {
-    apply(op, choose(op));
+    Candidate candidate = choose(op);
+    priority = getPriority(op, candidate);
+    apply(op, std::move(candidate));
   }
   for (ValueIndex result : graphOp.results)
-    keep(result);
+    keep(result, priority);
   if (graphOp.carries) {
     // The initial placement of a carried value is its placement in all iterations.
     kinds[op] = Candidate::Kind::Whole;
@@ -425,6 +462,7 @@ void AxisSweep::run() {
   plan.values.resize(graph.values.size());
   kinds.assign(graph.ops.size(), Candidate::Kind::Whole);
   placed.assign(graph.values.size(), false);
+  priorities.assign(graph.values.size(), 0);
   available = notes.offered;
   places.assign(graph.values.size(), {});
   made.assign(graph.values.size(), {});
@@ -432,6 +470,7 @@ void AxisSweep::run() {
     if (graph.values[value].def < 0) {
       plan.values[value] = *notes.given[value];
       placed[value] = true;
+      priorities[value] = graph.getPriority(problem.axis, value);
     }
   for (OpIndex op : llvm::ArrayRef(problem.order).take_front(problem.numEarly))
     visit(op);

@@ -60,6 +60,8 @@ private:
   std::optional<Candidate> makePartial(OpIndex op, const dist::PartialRule &partial) const;
   std::optional<Candidate> splitByOperand(OpIndex op, unsigned operand) const;
   std::optional<Candidate> anchor(OpIndex op) const;
+  int64_t getFirstPriority(OpIndex op) const;
+  int64_t getPriority(OpIndex op, const Candidate &candidate) const;
   std::optional<Candidate> passPartials(OpIndex op) const;
   void addExchanges(OpIndex op, llvm::SmallVectorImpl<Candidate> &candidates) const;
   Candidate choose(OpIndex op, double *chosenCost = nullptr);
@@ -72,7 +74,7 @@ private:
   void apply(OpIndex op, Candidate candidate);
   void require(OpIndex op, unsigned operand, const State &target);
   bool allPass(llvm::ArrayRef<Use> uses) const;
-  void keep(ValueIndex value);
+  void keep(ValueIndex value, int64_t priority = 0);
   State reduceTarget(ValueIndex value) const;
   void settle(ValueIndex value, const State &wanted);
   void addAvailable(ValueIndex value);
@@ -86,6 +88,8 @@ private:
   const Annotations &notes;
   llvm::SmallVector<Candidate::Kind, 0> kinds;
   llvm::SmallVector<bool, 0> placed;
+  /// By value: the priority of the split that the graph states of it or of the values that led to it.
+  llvm::SmallVector<int64_t, 0> priorities;
   /// States in which a value is available in addition to its own, because another use converts it anyway.
   llvm::SmallVector<llvm::SmallVector<State, 1>, 0> available;
   llvm::SmallVector<llvm::SmallVector<Place, 1>, 0> places;

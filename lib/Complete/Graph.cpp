@@ -193,6 +193,15 @@ void Graph::addConstraint(given::ConstrainOp op, ValueIndex value, const Mesh &m
     closed[value].push_back(!sharding.isOpen(dim));
 }
 
+/// Notes the priorities of the dimensions that `sharding`, which may be null, splits.
+void Graph::addPriorities(ValueIndex value, given::ShardingAttr sharding, const Mesh &mesh) {
+  for (Axis axis = 0; sharding && axis < mesh.getNumRankAxes(); ++axis) {
+    std::optional<unsigned> dim = sharding.findDim(StringAttr::get(sharding.getContext(), mesh.getName(axis)));
+    if (int64_t priority = dim ? sharding.getPriorities()[*dim] : 0)
+      priorities[axis][value] = priority;
+  }
+}
+
 LogicalResult Graph::addOp(Operation &op, const Mesh &mesh, SymbolTableCollection &symbols) {
   if (op.getNumRegions() != 0)
     return op.emitOpError() << "has regions, which completion does not follow";
@@ -235,6 +244,7 @@ LogicalResult Graph::addOp(Operation &op, const Mesh &mesh, SymbolTableCollectio
       // The storage of a variable is decided on every axis; only an unplaced accumulator is open.
       everyAxis = !followsAddend(variable);
       source[value] = true;
+      addPriorities(value, given::kShardingAttr.get(variable), mesh);
       weight[value] = variable.getKind() != net::VariableKind::Accumulator;
     } else if (entry.layout || isa<net::TakeOp>(op)) {
       weight[value] = weight[entry.operands.front()];
@@ -243,8 +253,10 @@ LogicalResult Graph::addOp(Operation &op, const Mesh &mesh, SymbolTableCollectio
     pinned[value] = entry.accumulates || entry.carries || entry.handsOn;
     if (failed(addGiven(value, mapping, mesh, everyAxis, [&] { return op.emitOpError(); })))
       return failure();
-    if (auto constrain = dyn_cast<given::ConstrainOp>(op))
+    if (auto constrain = dyn_cast<given::ConstrainOp>(op)) {
       addConstraint(constrain, value, mesh);
+      addPriorities(value, constrain.getSharding().value_or(nullptr), mesh);
+    }
   }
   if (isa<net::AssignOp>(op) && failed(addAssigned(entry, mesh, symbols)))
     return failure();
@@ -271,9 +283,11 @@ FailureOr<Graph> Graph::build(func::FuncOp func, const Mesh &mesh) {
   graph.stated = given::kMeshAttr.get(func->getParentOp());
   graph.given.resize(mesh.getNumAxes());
   graph.holders.resize(mesh.getNumAxes());
+  graph.priorities.resize(mesh.getNumAxes());
   for (BlockArgument argument : func.getArguments()) {
     ValueIndex value = graph.addValue(argument, -1, argument.getArgNumber());
     graph.source[value] = true;
+    graph.addPriorities(value, given::kShardingAttr.getOfArgument(func, argument.getArgNumber()), mesh);
     if (failed(graph.addGiven(value, getMapping(argument), mesh, /*everyAxis=*/true, [&] {
           return emitError(argument.getLoc()) << "argument " << argument.getArgNumber() << ": ";
         })))

@@ -109,6 +109,13 @@ public:
   llvm::SmallVector<llvm::SmallVector<std::optional<int64_t>, 0>> holders;
   /// Dimensions that no axis may split beside those given, by value; empty for most.
   llvm::DenseMap<ValueIndex, llvm::SmallVector<bool>> closed;
+  /// By axis: the priorities of splits that the graph states, of values for which they are not 0. A smaller one comes
+  /// first.
+  llvm::SmallVector<llvm::DenseMap<ValueIndex, int64_t>, 0> priorities;
+  /// True if the graph states different priorities on an axis.
+  bool hasPriorities(dist::Axis axis) const { return !priorities[axis].empty(); }
+  /// The priority of the split of `value` over `axis` that the graph states.
+  int64_t getPriority(dist::Axis axis, ValueIndex value) const { return priorities[axis].lookup(value); }
   /// Values that are kept alike, by group.
   llvm::MapVector<int64_t, llvm::SmallVector<ValueIndex>> groups;
   /// Values from outside: arguments and reads. Their placement is given on every axis, except for accumulators without
@@ -132,6 +139,7 @@ private:
   mlir::LogicalResult addOp(mlir::Operation &op, const dist::Mesh &mesh, mlir::SymbolTableCollection &symbols);
   mlir::LogicalResult countIterations(mlir::Block &block);
   void addConstraint(given::ConstrainOp op, ValueIndex value, const dist::Mesh &mesh);
+  void addPriorities(ValueIndex value, given::ShardingAttr sharding, const dist::Mesh &mesh);
   mlir::LogicalResult addLike(GraphOp &entry, const dist::Mesh &mesh, mlir::SymbolTableCollection &symbols);
   mlir::LogicalResult addAssigned(GraphOp &entry, const dist::Mesh &mesh, mlir::SymbolTableCollection &symbols);
 

@@ -70,3 +70,65 @@ module attributes {given.mesh = #given.mesh<["tp" = 2]>} {
     return %a, %b : tensor<8xf32>, tensor<8xf32>
   }
 }
+
+// -----
+
+// The axis with the smaller priority is decided first, and takes the only dimension that both could split.
+module attributes {given.mesh = #given.mesh<["a" = 2, "b" = 2]>} {
+  dist.mesh @mesh <["a" = 2, "b" = 2]>
+  // CHECK-LABEL: @first_axis
+  func.func @first_axis(%x: tensor<2xf32> {dist.mapping = #dist.mapping<dims = [["a"]]>, given.sharding = #given.sharding<[{"a"}p1]>}, %y: tensor<2xf32> {dist.mapping = #dist.mapping<dims = [["b"]]>, given.sharding = #given.sharding<[{"b"}p0]>}) -> tensor<2xf32> {
+    // CHECK: net.add
+    // CHECK-SAME{LITERAL}: dist.results = [#dist.mapping<dims = [["b"]]>]
+    %0 = net.add %x, %y : tensor<2xf32>
+    return %0 : tensor<2xf32>
+  }
+}
+
+// -----
+
+// Where splits over one axis meet, the one with the smaller priority decides, though two operands would have to be
+// converted instead of one; and so it does for what is computed from it.
+module attributes {given.mesh = #given.mesh<["tp" = 2]>} {
+  dist.mesh @mesh <["tp" = 2]>
+  // CHECK-LABEL: @first_split
+  func.func @first_split(%p: tensor<4x4xi1> {dist.mapping = #dist.mapping<dims = [["tp"], []]>, given.sharding = #given.sharding<[{"tp"}p1, {}]>}, %x: tensor<4x4xf32> {dist.mapping = #dist.mapping<dims = [["tp"], []]>, given.sharding = #given.sharding<[{"tp"}p1, {}]>}, %y: tensor<4x4xf32> {dist.mapping = #dist.mapping<dims = [[], ["tp"]]>, given.sharding = #given.sharding<[{}, {"tp"}]>}) -> tensor<4x4xf32> {
+    // CHECK: net.exponential
+    // CHECK-SAME{LITERAL}: dist.results = [#dist.mapping<dims = [[], ["tp"]]>]
+    %0 = net.exponential %y : tensor<4x4xf32>
+    // CHECK: net.select
+    // CHECK-SAME{LITERAL}: dist.results = [#dist.mapping<dims = [[], ["tp"]]>]
+    %1 = net.select %p, %x, %0 : tensor<4x4xi1>, tensor<4x4xf32>
+    return %1 : tensor<4x4xf32>
+  }
+}
+
+// -----
+
+// Without priorities fewer bytes decide.
+module attributes {given.mesh = #given.mesh<["tp" = 2]>} {
+  dist.mesh @mesh <["tp" = 2]>
+  // CHECK-LABEL: @fewer_bytes
+  func.func @fewer_bytes(%p: tensor<4x4xi1> {dist.mapping = #dist.mapping<dims = [["tp"], []]>, given.sharding = #given.sharding<[{"tp"}, {}]>}, %x: tensor<4x4xf32> {dist.mapping = #dist.mapping<dims = [["tp"], []]>, given.sharding = #given.sharding<[{"tp"}, {}]>}, %y: tensor<4x4xf32> {dist.mapping = #dist.mapping<dims = [[], ["tp"]]>, given.sharding = #given.sharding<[{}, {"tp"}]>}) -> tensor<4x4xf32> {
+    // CHECK: net.select
+    // CHECK-SAME{LITERAL}: dist.results = [#dist.mapping<dims = [["tp"], []]>]
+    %0 = net.select %p, %x, %y : tensor<4x4xi1>, tensor<4x4xf32>
+    return %0 : tensor<4x4xf32>
+  }
+}
+
+// -----
+
+// A weight moves where a split with a smaller priority meets it.
+module attributes {given.mesh = #given.mesh<["tp" = 2]>} {
+  dist.mesh @mesh <["tp" = 2]>
+  net.variable parameter @w : tensor<8x4xf32> {dist.mapping = #dist.mapping<dims = [[], ["tp"]]>, given.sharding = #given.sharding<[{}, {"tp"}p1]>}
+  // CHECK-LABEL: @weight_moves
+  func.func @weight_moves(%x: tensor<6x8xf32> {dist.mapping = #dist.mapping<dims = [["tp"], []]>, given.sharding = #given.sharding<[{"tp"}p0, {}]>}) -> tensor<6x4xf32> {
+    %w = net.read @w : tensor<8x4xf32>
+    // CHECK: net.dot
+    // CHECK-SAME{LITERAL}: dist.results = [#dist.mapping<dims = [["tp"], []]>]
+    %y = net.dot %x, %w batch = [] x [] contract = [1] x [0] : tensor<6x8xf32>, tensor<8x4xf32> -> tensor<6x4xf32>
+    return %y : tensor<6x4xf32>
+  }
+}
