@@ -62,6 +62,9 @@ typedef struct MwCompileOptions {
   void *progressUserData;
   /** The form of the step as StableHLO; see `mwCompiledGetStableHLO`. */
   MwStableHLOForm stableHLO;
+  /** The network that the package evaluates, StableHLO text that diagnostics call `evaluationName`. Empty for the
+   * forward part of the graph if the strategy says `eval`, else for none. */
+  MwString evaluation, evaluationName;
 } MwCompileOptions;
 
 /** Compiles `graph`, StableHLO text that diagnostics call `name`. A strategy without a pointer is one rank without

@@ -125,6 +125,10 @@ size_t mwPackageGetNumValues(MwPackage package, MwValueKind kind);
 /** False if there is no value of that number. */
 bool mwPackageGetValue(MwPackage package, MwValueKind kind, size_t index, MwValueInfo *info);
 
+/** The programs of a package that evaluate, as a package with inputs and outputs of its own and some of the variables;
+ * without a pointer where there are none. */
+MwPackage mwPackageGetEvaluation(MwPackage package);
+
 /*===----------------------------------------------------------------------===*\
 |* Sessions
 \*===----------------------------------------------------------------------===*/
@@ -153,6 +157,11 @@ typedef struct MwSessionOptions {
  * `mwSessionInitialize` or `mwSessionRestore`. */
 MwSession mwSessionCreate(MwPackage package, const MwSessionOptions *options);
 void mwSessionDestroy(MwSession session);
+/** Prepares the programs that evaluate, in the memory of `session`, which trains, and on its variables. A step of the
+ * new session evaluates one batch; all steps of both belong to one thread at a time. A step of either session makes the
+ * outputs of the other one unknown. Variables get values by the session that trains alone. It is kept until both are
+ * destroyed. */
+MwSession mwSessionCreateEvaluation(MwSession session);
 
 /** Gives every variable its first value: that of the array of its name, else of the tensor in the safetensors file,
  * else of its initializer with this seed. `file` may be empty. */

@@ -2,6 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Translates texts and options of C, and hands the diagnostics of a context to its callback.
+//
 //===----------------------------------------------------------------------===//
 
 #include "meshwright-c/Compiler.h"
@@ -116,16 +118,23 @@ MwCompiled mwCompile(MwContext context, MwString graph, MwString name, MwStrateg
   auto translated = translate(options ? *options : MwCompileOptions(), mlir);
   if (!translated)
     return {nullptr};
-  llvm::SourceMgr sources;
-  sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBufferCopy(fromC(graph), fromC(name)), llvm::SMLoc());
-  OwningOpRef<ModuleOp> module = importer::parseGraph(sources, &mlir);
-  if (!module)
+  llvm::SourceMgr sources, evaluationSources;
+  auto parse = [&](MwString text, MwString called, llvm::SourceMgr &buffers) {
+    buffers.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBufferCopy(fromC(text), fromC(called)), llvm::SMLoc());
+    return importer::parseGraph(buffers, &mlir);
+  };
+  OwningOpRef<ModuleOp> module = parse(graph, name, sources), evaluation;
+  bool evaluates = options && options->evaluation.length != 0;
+  if (module && evaluates)
+    evaluation = parse(options->evaluation, options->evaluationName, evaluationSources);
+  if (!module || (evaluates && !evaluation))
     return {nullptr};
   const strategy::StrategyFile none, *given = static_cast<strategy::StrategyFile *>(strategy.pointer);
   auto enter = [&](Stage stage) { return options->progress(toC(stringifyStage(stage)), options->progressUserData); };
   bool hasProgress = options && options->progress;
-  FailureOr<Compiled> compiled = compile(*module, given ? *given : none, *translated,
-                                         hasProgress ? llvm::function_ref<bool(Stage)>(enter) : nullptr);
+  FailureOr<Compiled> compiled =
+      compile(*module, given ? *given : none, *translated,
+              hasProgress ? llvm::function_ref<bool(Stage)>(enter) : nullptr, evaluation ? *evaluation : ModuleOp());
   if (failed(compiled))
     return {nullptr};
   return {new CompiledText{std::move(*compiled), ""}};

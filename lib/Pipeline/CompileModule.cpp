@@ -48,10 +48,14 @@ static LogicalResult importElsewhere(Compilation &c) {
   Compilation imported(c.options, own);
   imported.strategy = c.strategy;
   imported.programs.step = there.copy(*c.programs.step);
-  if (!imported.programs.step)
+  if (c.programs.evaluation)
+    imported.programs.evaluation = there.copy(*c.programs.evaluation);
+  if (!imported.programs.step || (c.programs.evaluation && !imported.programs.evaluation))
     return failure();
   ScopedDiagnosticHandler handler(&own, [&](Diagnostic &diagnostic) { forward(diagnostic, back); });
-  if (failed(verify(*imported.programs.step)) || failed(runStage(imported, Stage::Import)))
+  bool isValid = succeeded(verify(*imported.programs.step)) &&
+                 (!imported.programs.evaluation || succeeded(verify(*imported.programs.evaluation)));
+  if (!isValid || failed(runStage(imported, Stage::Import)))
     return failure();
   c.strategy = imported.strategy;
   c.evaluationStrategy = imported.evaluationStrategy;
@@ -66,12 +70,15 @@ static LogicalResult importElsewhere(Compilation &c) {
 }
 
 FailureOr<Compiled> meshwright::compile(ModuleOp module, const strategy::StrategyFile &strategy,
-                                        const StageOptions &options, llvm::function_ref<bool(Stage)> enter) {
+                                        const StageOptions &options, llvm::function_ref<bool(Stage)> enter,
+                                        ModuleOp evaluation) {
   // Annotate is no pass, which would load the dialect of its attributes.
   module.getContext()->loadDialect<dist::DistDialect>();
   Compilation compilation(options, *module.getContext());
   compilation.strategy = strategy;
   compilation.programs.step = module.clone();
+  if (evaluation)
+    compilation.programs.evaluation = evaluation.clone();
   for (int number = static_cast<int>(options.from); number <= static_cast<int>(options.to); ++number) {
     Stage stage = static_cast<Stage>(number);
     if (enter && !enter(stage))

@@ -12,9 +12,9 @@
 """
 from . import safetensors, strategy
 from ._errors import CompileError, Diagnostic, Error, FaultError, InputError, MeshwrightWarning, StrategyError, UsageError
-from ._package import Package, Value, compile
+from ._package import Evaluation, Package, Value, compile
 from ._session import Session, Variables
 
 __version__ = "0.1.0"
-__all__ = ["CompileError", "Diagnostic", "Error", "FaultError", "InputError", "MeshwrightWarning", "Package", "Session", "StrategyError",
+__all__ = ["CompileError", "Diagnostic", "Error", "Evaluation", "FaultError", "InputError", "MeshwrightWarning", "Package", "Session", "StrategyError",
            "UsageError", "Value", "Variables", "compile", "safetensors", "strategy"]

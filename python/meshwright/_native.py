@@ -47,7 +47,7 @@ ProgressCallback = CFUNCTYPE(c_bool, String, c_void_p)
 
 class CompileOptions(Structure):
     _fields_ = [("last_stage", String), ("skips_optimize", c_bool), ("emit", String), ("targets", String), ("kernel_cache", String),
-                ("progress", ProgressCallback), ("progress_data", c_void_p), ("stablehlo", c_int)]
+                ("progress", ProgressCallback), ("progress_data", c_void_p), ("stablehlo", c_int), ("evaluation", String), ("evaluation_name", String)]
 
 
 class PackageInfo(Structure):
@@ -93,7 +93,9 @@ RUNTIME: Dict[str, Tuple[Any, List[Any]]] = {
     "mwPackageGetInfo": (None, [Handle, POINTER(PackageInfo)]),
     "mwPackageGetAxis": (c_bool, [Handle, c_size_t, POINTER(String), POINTER(c_int64)]),
     "mwPackageGetValue": (c_bool, [Handle, c_int, c_size_t, POINTER(ValueInfo)]),
+    "mwPackageGetEvaluation": (Handle, [Handle]),
     "mwSessionCreate": (Handle, [Handle, POINTER(SessionOptions)]),
+    "mwSessionCreateEvaluation": (Handle, [Handle]),
     "mwSessionDestroy": (None, [Handle]),
     "mwSessionInitialize": (c_int, [Handle, String, POINTER(Array), c_size_t, c_uint64]),
     "mwSessionStep": (c_int, [Handle, POINTER(Array), c_size_t]),

@@ -51,6 +51,22 @@ class Value:
     is_result: bool = False
 
 
+@dataclass(frozen=True)
+class Evaluation:
+    """The programs of a package that evaluate; `Session.evaluate` runs them.
+
+    Attributes:
+        inputs, outputs: those of an evaluation, which may be others than those of a step.
+        variables: the variables of the package that it reads.
+        loss: the name of the output that is the loss, if there is one.
+    """
+
+    inputs: Tuple[Value, ...]
+    outputs: Tuple[Value, ...]
+    variables: Tuple[Value, ...]
+    loss: Optional[str]
+
+
 class Package:
     """The programs of all ranks, with what runs and checks them: a folder. `meshwright.compile` makes one, `Package.open` opens one."""
 
@@ -76,9 +92,9 @@ class Package:
         self.has_serial: bool = info.has_serial
         #: The axes of the mesh, the slowest first.
         self.mesh: Dict[str, int] = dict(self._axes(info.num_axes))
-        self.inputs: Tuple[Value, ...] = tuple(self._values(_native.INPUT))
-        self.outputs: Tuple[Value, ...] = tuple(self._values(_native.OUTPUT))
-        self.variables: Tuple[Value, ...] = tuple(self._values(_native.VARIABLE))
+        self.inputs, self.outputs, self.variables = _list_values(self._handle)
+        #: The programs that evaluate, if there are any.
+        self.evaluation: Optional[Evaluation] = self._find_evaluation()
 
     @classmethod
     def open(cls, folder: "str | os.PathLike") -> "Package":
@@ -91,13 +107,16 @@ class Package:
             _native.load("runtime").mwPackageGetAxis(self._handle, index, name, size)
             yield str(name), size.value
 
-    def _values(self, kind: int):
-        info, index = _native.ValueInfo(), 0
-        while _native.load("runtime").mwPackageGetValue(self._handle, kind, index, info):
-            yield Value(str(info.name), NAMES[info.type], tuple(info.shape[: info.num_dims]), str(info.placement),
-                        str(info.variable_kind) or ("input", "output")[kind], str(info.location), info.batch_dim if info.batch_dim >= 0 and
-                        kind == _native.INPUT else None, info.has_initializer, info.is_result)
-            index += 1
+    def _find_evaluation(self) -> Optional[Evaluation]:
+        library = _native.load("runtime")
+        handle, info = library.mwPackageGetEvaluation(self._handle), _native.PackageInfo()
+        if not handle.pointer:
+            return None
+        try:
+            library.mwPackageGetInfo(handle, info)
+            return Evaluation(*_list_values(handle), str(info.loss) or None)
+        finally:
+            library.mwPackageDestroy(handle)
 
     @property
     def folder(self) -> pathlib.Path:
@@ -138,9 +157,24 @@ class Package:
         return f"<Package of {mesh}: {len(self.variables)} variables, {len(self.inputs)} inputs, {len(self.outputs)} outputs>"
 
 
+def _list_values(handle: _native.Handle) -> Tuple[Tuple[Value, ...], Tuple[Value, ...], Tuple[Value, ...]]:
+    """The inputs, outputs and variables of a package."""
+
+    def list_kind(kind: int):
+        info, index = _native.ValueInfo(), 0
+        while _native.load("runtime").mwPackageGetValue(handle, kind, index, info):
+            yield Value(str(info.name), NAMES[info.type], tuple(info.shape[: info.num_dims]), str(info.placement),
+                        str(info.variable_kind) or ("input", "output")[kind], str(info.location), info.batch_dim if info.batch_dim >= 0 and
+                        kind == _native.INPUT else None, info.has_initializer, info.is_result)
+            index += 1
+
+    inputs, outputs, variables = (tuple(list_kind(kind)) for kind in (_native.INPUT, _native.OUTPUT, _native.VARIABLE))
+    return inputs, outputs, variables
+
+
 def compile(graph: Any, strategy: Any = None, *, path: "str | os.PathLike | None" = None, name: Optional[str] = None, ranks: int = 0,
             targets: Union[str, Sequence[str]] = (), kernel_cache: "str | os.PathLike | None" = None, optimize: bool = True,
-            progress: Optional[Callable[[str], Any]] = None, stablehlo: Optional[str] = None) -> Package:
+            progress: Optional[Callable[[str], Any]] = None, stablehlo: Optional[str] = None, evaluation: Any = None) -> Package:
     """Compiles a serial graph into a distributed package.
 
     Args:
@@ -154,6 +188,8 @@ def compile(graph: Any, strategy: Any = None, *, path: "str | os.PathLike | None
         kernel_cache: a folder of compiled kernels.
         optimize: False to skip the passes of the stage Optimize.
         progress: called with the name of each stage before it begins; False ends the compilation with an error.
+        evaluation: the graph that `Session.evaluate` runs, like `graph`; without one it is the forward part of `graph` if the strategy says
+            `eval`.
         stablehlo: the form, `manual` or `replicas`, in which the folder gets the partitioned step as StableHLO, too; see `Package.stablehlo`.
 
     Raises:
@@ -162,12 +198,13 @@ def compile(graph: Any, strategy: Any = None, *, path: "str | os.PathLike | None
     if stablehlo is not None and stablehlo not in FORMS:
         raise UsageError(f"there is no form \"{stablehlo}\" of StableHLO; there are {', '.join(FORMS)}")
     text, name = _read_graph(graph, name)
+    evaluated = ("", "") if evaluation is None else _read_graph(evaluation, None if hasattr(evaluation, "__fspath__") else "evaluation")
     rules, rules_name = _read_strategy(strategy)
     temporary = tempfile.TemporaryDirectory(prefix="meshwright-") if path is None else None
     folder = pathlib.Path(path) if path is not None else pathlib.Path(temporary.name if temporary else "") / "package"
     stopped: List[bool] = []
     call = functools.partial(_compile, text, name, rules, rules_name, folder, ranks, [targets] if isinstance(targets, str) else list(targets),
-                             kernel_cache or os.environ.get("MESHWRIGHT_KERNEL_CACHE", ""), optimize, progress, stopped, FORMS.get(stablehlo, 0))
+                             kernel_cache or os.environ.get("MESHWRIGHT_KERNEL_CACHE", ""), optimize, progress, stopped, FORMS.get(stablehlo, 0), evaluated)
     if _native.is_interruptible():
         worker = _native.Worker()
         try:
@@ -208,7 +245,8 @@ def _read_file(path: str, error: type) -> str:
         raise error(f"cannot read {path}: {reason}") from None
 
 
-def _compile(text, name, rules, rules_name, folder, ranks, targets, kernel_cache, optimize, progress, stopped, form) -> List[Diagnostic]:
+def _compile(text, name, rules, rules_name, folder, ranks, targets, kernel_cache, optimize, progress, stopped, form,
+             evaluated) -> List[Diagnostic]:
     """Compiles in a context of its own."""
     library, reports = _native.load("compiler"), _native.Reports()
     failures = []
@@ -227,6 +265,7 @@ def _compile(text, name, rules, rules_name, folder, ranks, targets, kernel_cache
     keep = [_native.string(str(folder)), _native.string(",".join(targets)), _native.string(kernel_cache), _native.ProgressCallback(enter)]
     options.emit, options.targets, options.kernel_cache, options.progress = keep
     options.skips_optimize, options.stablehlo = not optimize, form
+    options.evaluation, options.evaluation_name = _texts(keep, *evaluated)
     try:
         if rules is not None:
             strategy = library.mwStrategyParse(context, *_texts(keep, rules, rules_name), ranks)

@@ -12,7 +12,7 @@ import numpy as np
 from . import _native
 from ._arrays import dtype_of, to_native, to_numpy
 from ._errors import InputError, UsageError
-from ._package import Package, Value
+from ._package import Evaluation, Package, Value
 
 
 class Variables(MutableMapping):
@@ -32,7 +32,8 @@ class Variables(MutableMapping):
             raise KeyError(f"no variable of the package is called \"{name}\"; it has {_some(self._numbers)}") from None
 
     def __getitem__(self, name: str) -> np.ndarray:
-        return self._session._get(_native.VARIABLE, self._find(name))
+        number = self._find(name)
+        return self._session._get(self._session._open(), _native.VARIABLE, number, self._package.variables[number])
 
     def __setitem__(self, name: str, value: Any) -> None:
         number = self._find(name)
@@ -53,7 +54,7 @@ class Variables(MutableMapping):
     def view(self, name: str) -> Optional[np.ndarray]:
         """The array of a variable where a rank keeps it, without a copy: read-only, and changed by the next step. None if no rank has all
         of it. It can be handed on by DLPack (`__dlpack__`)."""
-        return self._session._view(_native.VARIABLE, self._find(name))
+        return self._session._view(self._find(name))
 
 
 class Session:
@@ -80,7 +81,8 @@ class Session:
         self._reports = self.package._reports
         self._options = (device, target, threads, serial, timeout)
         self._state: Optional[_State] = self._create()
-        self._inputs = {value.name: value for value in self.package.inputs}
+        # Evaluates in the memory of `_state`, once it is asked to.
+        self._evaluating: Optional[_State] = None
         #: The variables, by name.
         self.variables = Variables(self)
         self.initialize(init, seed)
@@ -99,7 +101,7 @@ class Session:
     def _renew(self) -> None:
         """Ranks of which a step has failed are replaced by new ones. Views keep the memory of the old ones."""
         if self._state is not None and self._state.has_failed:
-            self._state = self._create()
+            self._state, self._evaluating = self._create(), None
 
     def initialize(self, init: "Mapping[str, Any] | str | os.PathLike | None" = None, seed: int = 0) -> None:
         """Gives all variables their first values, as the arguments of the same names do when a session is made."""
@@ -126,18 +128,49 @@ class Session:
 
         A `KeyboardInterrupt` ends the step; the variables then need values again, by `initialize` or `restore`.
         """
-        arrays = {name: to_numpy(value, self._inputs[name].dtype if name in self._inputs else "f32", f'input "{name}"')
-                  for name, value in (feeds or {}).items()}
+        self._open()
+        assert self._state is not None, "an open session has a state"
+        return self._do(self._state, self.package, feeds, outputs)
+
+    def evaluate(self, feeds: Optional[Mapping[str, Any]] = None, *, outputs: Optional[Sequence[str]] = None) -> Dict[str, np.ndarray]:
+        """Runs the programs of the package that evaluate (`Package.evaluation`) on one batch and the variables as they are, of which none
+        changes.
+
+        Args:
+            feeds: the inputs of the evaluation by name, as those of `step`.
+            outputs: the names of its outputs to return; all, if it is left out.
+
+        Returns:
+            The outputs by name.
+
+        After an error the session goes on, and so does training after a `KeyboardInterrupt`.
+        """
+        handle = self._open()
+        evaluation = self.package.evaluation
+        if self._evaluating is None or self._evaluating.has_failed:
+            made = self._library.mwSessionCreateEvaluation(handle)
+            if not made.pointer:
+                raise self._reports.fail(UsageError, "the package has nothing to evaluate")
+            _native.warn(self._reports.take("warning"), 3)
+            self._evaluating = _State(self._library, made)
+        assert evaluation is not None, "there is a session of it"
+        return self._do(self._evaluating, evaluation, feeds, outputs)
+
+    def _do(self, state: "_State", programs: "Package | Evaluation", feeds: Optional[Mapping[str, Any]],
+            outputs: Optional[Sequence[str]]) -> Dict[str, np.ndarray]:
+        """Runs one step of programs that have these values."""
+        dtypes = {value.name: value.dtype for value in programs.inputs}
+        arrays = {name: to_numpy(value, dtypes.get(name, "f32"), f'input "{name}"') for name, value in (feeds or {}).items()}
         native, keep = to_native(arrays)
-        self._run(lambda handle: self._library.mwSessionStep(handle, native, len(arrays)))
+        self._run(state, lambda: self._library.mwSessionStep(state.handle, native, len(arrays)))
         del keep
-        numbers = {value.name: number for number, value in enumerate(self.package.outputs)}
+        numbers = {value.name: number for number, value in enumerate(programs.outputs)}
         if outputs is None:
-            return {name: self._get(_native.OUTPUT, number) for name, number in numbers.items() if self._is_known(number)}
+            outputs = [name for name, number in numbers.items() if self._library.mwSessionIsKnown(state.handle, number)]
         for name in outputs:
             if name not in numbers:
                 raise UsageError(f"no output of the package is called \"{name}\"; it has {_some(numbers)}")
-        return {name: self._get(_native.OUTPUT, numbers[name]) for name in outputs}
+        return {name: self._get(state.handle, _native.OUTPUT, numbers[name], programs.outputs[numbers[name]]) for name in outputs}
 
     def run(self, batches: Iterable[Mapping[str, Any]], *, outputs: Optional[Sequence[str]] = None,
             progress: Optional[Callable[[int, Dict[str, np.ndarray]], Any]] = None) -> Iterator[Dict[str, np.ndarray]]:
@@ -149,10 +182,10 @@ class Session:
             yield result
 
     def interrupt(self) -> None:
-        """Ends the step that another thread runs; does nothing between steps."""
-        state = self._state
-        if state is not None:
-            self._library.mwSessionInterrupt(state.handle)
+        """Ends the step or the evaluation that another thread runs; does nothing between them."""
+        for state in (self._state, self._evaluating):
+            if state is not None:
+                self._library.mwSessionInterrupt(state.handle)
 
     @property
     def steps(self) -> int:
@@ -174,7 +207,7 @@ class Session:
 
     def close(self) -> None:
         """Ends the ranks of the session, and frees their memory as soon as no view of it is left."""
-        self._state = None
+        self._state = self._evaluating = None
 
     def __enter__(self) -> "Session":
         return self
@@ -192,15 +225,13 @@ class Session:
     def _call(self, function: str, *arguments: Any) -> None:
         self._reports.check(getattr(self._library, function)(self._open(), *arguments))
 
-    def _run(self, call: Callable[[_native.Handle], int]) -> None:
+    def _run(self, state: "_State", call: Callable[[], int]) -> None:
         """A call that takes long, in which signals reach Python."""
-        handle, state = self._open(), self._state
-        assert state is not None, "an open session has a state"
         try:
             if not _native.is_interruptible():
-                return self._reports.check(call(handle))
+                return self._reports.check(call())
             state.worker = worker = state.worker or _native.Worker()
-            worker.run(lambda: self._reports.check(call(handle)), lambda: self._library.mwSessionInterrupt(handle))
+            worker.run(lambda: self._reports.check(call()), lambda: self._library.mwSessionInterrupt(state.handle))
         except (InputError, UsageError):
             raise
         except BaseException:
@@ -208,23 +239,15 @@ class Session:
             raise
         return None
 
-    def _is_known(self, number: int) -> bool:
-        """Whether the last step computed an output."""
-        return bool(self._library.mwSessionIsKnown(self._open(), number))
-
-    def _describe(self, kind: int, number: int) -> Value:
-        return (self.package.outputs if kind == _native.OUTPUT else self.package.variables)[number]
-
-    def _get(self, kind: int, number: int) -> np.ndarray:
-        value = self._describe(kind, number)
+    def _get(self, handle: _native.Handle, kind: int, number: int, value: Value) -> np.ndarray:
         array = np.empty(value.shape, dtype_of(value.dtype))
-        self._call("mwSessionGetValue", kind, number, array.ctypes.data, array.nbytes)
+        self._reports.check(self._library.mwSessionGetValue(handle, kind, number, array.ctypes.data, array.nbytes))
         return array
 
-    def _view(self, kind: int, number: int) -> Optional[np.ndarray]:
-        value = self._describe(kind, number)
+    def _view(self, number: int) -> Optional[np.ndarray]:
+        value = self.package.variables[number]
         dtype = dtype_of(value.dtype)
-        address = self._library.mwSessionGetView(self._open(), kind, number)
+        address = self._library.mwSessionGetView(self._open(), _native.VARIABLE, number)
         if not address:
             return None
         count = int(np.prod(value.shape, dtype=np.int64))

@@ -53,18 +53,35 @@ struct Value {
 
 struct OpenPackage {
   Reporter reporter;
-  LoadedPackage package;
+  /// The package, or programs of another one that evaluate.
+  std::shared_ptr<const LoadedPackage> package;
+  bool isEvaluation = false;
   /// By kind.
   std::array<std::vector<Value>, 3> values;
 };
 
 struct OpenSession {
   std::shared_ptr<OpenPackage> package;
+  /// The session in whose memory this one evaluates, on the variables there; null for one that has its own.
+  std::shared_ptr<OpenSession> trained;
   std::unique_ptr<Session> session;
   /// True while the variables have values, and while outputs have those of a step.
   bool hasValues = false, hasOutputs = false;
   bool hasFailed = false;
+  /// The number of steps, and of values given to variables, in the memory of a session that has its own, by any
+  /// session.
+  uint64_t changes = 0;
+  /// That number when this session had done its last step.
+  uint64_t lastChange = 0;
   uint64_t steps = 0, seed = 0;
+
+  /// The session that has the memory and the variables.
+  OpenSession &getOwner() { return trained ? *trained : *this; }
+  const OpenSession &getOwner() const { return trained ? *trained : *this; }
+  /// True if no other session has done a step since the last one of this session.
+  bool isInMemory() const { return lastChange == getOwner().changes; }
+  /// Notes that variables were given values, which leaves the outputs of this session as they are.
+  void noteGiven() { lastChange += isInMemory() ? 1 : 0, ++changes; }
 
   const ValueSet &getSet(MwValueKind kind) const {
     return kind == MwValueInput    ? session->getInputs()
@@ -77,7 +94,10 @@ Reporter &unwrap(MwRuntime runtime) { return *static_cast<Reporter *>(runtime.po
 std::shared_ptr<OpenPackage> &unwrap(MwPackage package) {
   return *static_cast<std::shared_ptr<OpenPackage> *>(package.pointer);
 }
-OpenSession &unwrap(MwSession session) { return *static_cast<OpenSession *>(session.pointer); }
+std::shared_ptr<OpenSession> &share(MwSession session) {
+  return *static_cast<std::shared_ptr<OpenSession> *>(session.pointer);
+}
+OpenSession &unwrap(MwSession session) { return *share(session); }
 
 /// Calls `work`, and reports its error, or what it throws. `file` is the one that the call is about.
 template <typename Fn> MwStatus guard(const Reporter &reporter, std::string_view file, Fn &&work) {
@@ -119,9 +139,9 @@ void addValues(std::vector<Value> &values, const Message &messages, const std::v
 }
 
 void describeValues(OpenPackage &open) {
-  const meshwright::Package &message = open.package.message();
-  const ProgramLayouts &layouts = open.package.getLayouts();
-  const Mesh &mesh = open.package.getMesh();
+  const meshwright::Package &message = open.package->message();
+  const ProgramLayouts &layouts = open.package->getLayouts();
+  const Mesh &mesh = open.package->getMesh();
   addValues(open.values[MwValueInput], message.inputs(), layouts.inputs, mesh);
   addValues(open.values[MwValueOutput], message.outputs(), layouts.outputs, mesh);
   addValues(open.values[MwValueVariable], message.variables(), layouts.variables, mesh);
@@ -131,6 +151,12 @@ void describeValues(OpenPackage &open) {
       value.info.placement = toC(value.placement);
       value.info.variableKind = toC(value.kind);
     }
+}
+
+std::shared_ptr<OpenPackage> makePackage(const Reporter &reporter, std::shared_ptr<const LoadedPackage> package) {
+  auto open = std::make_shared<OpenPackage>(OpenPackage{reporter, std::move(package), false, {}});
+  describeValues(*open);
+  return open;
 }
 
 bool isKind(MwValueKind kind) { return kind >= MwValueInput && kind <= MwValueVariable; }
@@ -148,15 +174,24 @@ Result<TensorView> toView(const MwArray &array, const std::string &where) {
 
 /// The backend of a step that failed takes no other one.
 Status checkHealth(const OpenSession &open) {
-  return open.hasFailed ? usageError("a step of the session has failed; another session can go on from initial values "
-                                     "or a checkpoint")
-                        : Status();
+  if (open.trained && open.hasFailed)
+    return usageError("an evaluation of the session has failed; another session can evaluate");
+  return open.getOwner().hasFailed ? usageError("a step of the session has failed; another session can go on from "
+                                                "initial values or a checkpoint")
+                                   : Status();
+}
+
+/// Checks that the session is no other one's evaluation.
+Status checkOwner(const OpenSession &open) {
+  return open.trained ? usageError("the session evaluates; its variables are those of the session that trains")
+                      : Status();
 }
 
 Status checkValues(const OpenSession &open) {
   MW_TRY(checkHealth(open));
-  return open.hasValues ? Status()
-                        : usageError("the variables have no values; they get some by initial values or a checkpoint");
+  return open.getOwner().hasValues
+             ? Status()
+             : usageError("the variables have no values; they get some by initial values or a checkpoint");
 }
 
 /// Checks that there is such a value, and that it is known now.
@@ -170,9 +205,12 @@ Status checkValue(const OpenSession &open, MwValueKind kind, size_t index) {
                                        : Status();
   if (!open.hasOutputs)
     return usageError("output \"{}\" is not known before the first step", name);
+  if (!open.isInMemory())
+    return usageError("output \"{}\" is no longer known after {}", name,
+                      open.trained ? "a step of the session that trains" : "an evaluation");
   if (!open.session->isKnown(index))
     return usageError("output \"{}\" is known after the last of {} steps of an accumulation, but {} were done", name,
-                      open.package->package.getAccumulationSteps(), open.session->getAccumulationPosition());
+                      open.package->package->getAccumulationSteps(), open.session->getAccumulationPosition());
   return {};
 }
 
@@ -195,6 +233,7 @@ Result<SessionOptions> translate(const MwSessionOptions &given) {
 }
 
 Status initialize(OpenSession &open, const std::string &path, std::span<const MwArray> arrays, uint64_t seed) {
+  MW_TRY(checkOwner(open));
   MW_TRY(checkHealth(open));
   std::optional<SafeTensors> file;
   std::map<std::string, TensorView> tensors;
@@ -210,6 +249,7 @@ Status initialize(OpenSession &open, const std::string &path, std::span<const Mw
   std::string origin = !path.empty() ? path : arrays.empty() ? "" : "the initial values";
   MW_TRY_ASSIGN(InitialReport report, open.session->initialize(tensors, origin, seed));
   open.hasValues = true;
+  open.noteGiven();
   open.steps = 0;
   open.seed = seed;
   for (const std::string &name : report.notInPackage)
@@ -241,8 +281,12 @@ Status step(OpenSession &open, std::span<const MwArray> feeds) {
     MW_TRY_ASSIGN(TensorView view, toView(*given[i], fmt::format("input \"{}\"", inputs.getName(i))));
     MW_TRY(feed(session, i, view));
   }
+  // Constants of an evaluation are where the other session computes.
+  if (open.trained && !open.isInMemory())
+    MW_TRY(session.resume());
   open.hasFailed = true;
-  MW_TRY(session.step().within(fmt::format("step {}", open.steps)));
+  open.lastChange = ++open.getOwner().changes;
+  MW_TRY(session.step().within(fmt::format("{} {}", open.trained ? "evaluation" : "step", open.steps)));
   MW_TRY(session.synchronize());
   open.hasFailed = false;
   open.hasOutputs = true;
@@ -251,6 +295,7 @@ Status step(OpenSession &open, std::span<const MwArray> feeds) {
 }
 
 Status setVariable(OpenSession &open, size_t index, const MwArray &array) {
+  MW_TRY(checkOwner(open));
   Session &session = *open.session;
   const ValueSet &variables = session.getVariables();
   if (index >= variables.size())
@@ -262,10 +307,12 @@ Status setVariable(OpenSession &open, size_t index, const MwArray &array) {
     return inputError("{} is {} but the array is {}", where,
                       toString(variables.getShape(index), variables.getType(index)), toString(view.shape, view.type));
   session.scatter(variables, index, view.bytes);
+  open.noteGiven();
   return {};
 }
 
 Status save(OpenSession &open, const std::string &path) {
+  MW_TRY(checkOwner(open));
   MW_TRY(checkValues(open));
   const Session &session = *open.session;
   MW_TRY_ASSIGN(std::optional<SafeTensorsWriter> file,
@@ -274,6 +321,7 @@ Status save(OpenSession &open, const std::string &path) {
 }
 
 Status saveCheckpoint(OpenSession &open, const std::string &path, uint64_t keep) {
+  MW_TRY(checkOwner(open));
   MW_TRY(checkValues(open));
   MW_TRY_ASSIGN(CheckpointFolder folder, CheckpointFolder::open(path));
   MW_TRY_ASSIGN(std::unique_ptr<CheckpointWriter> writer,
@@ -286,6 +334,7 @@ Status saveCheckpoint(OpenSession &open, const std::string &path, uint64_t keep)
 }
 
 Status restoreFrom(OpenSession &open, const std::string &path) {
+  MW_TRY(checkOwner(open));
   MW_TRY(checkHealth(open));
   MW_TRY_ASSIGN(std::optional<std::string> found, findCheckpoint(path));
   if (!found)
@@ -294,6 +343,7 @@ Status restoreFrom(OpenSession &open, const std::string &path) {
   open.hasValues = open.hasOutputs = false;
   MW_TRY(restore(*open.session, checkpoint));
   open.hasValues = true;
+  open.noteGiven();
   open.steps = checkpoint.getIndex().step;
   open.seed = checkpoint.getIndex().seed;
   return {};
@@ -322,17 +372,34 @@ MwPackage mwPackageOpen(MwRuntime runtime, MwString folder) {
   std::shared_ptr<OpenPackage> open;
   guard(reporter, path, [&]() -> Status {
     MW_TRY_ASSIGN(LoadedPackage package, LoadedPackage::open(path));
-    open = std::make_shared<OpenPackage>(OpenPackage{reporter, std::move(package), {}});
-    describeValues(*open);
+    open = makePackage(reporter, std::make_shared<const LoadedPackage>(std::move(package)));
     return {};
   });
   return {open ? new std::shared_ptr<OpenPackage>(std::move(open)) : nullptr};
 }
 
+/// The programs that evaluate; null where there are none.
+static std::shared_ptr<OpenPackage> findEvaluation(const OpenPackage &open) {
+  std::shared_ptr<OpenPackage> made;
+  if (const LoadedPackage *evaluation = open.package->getEvaluation())
+    guard(open.reporter, {}, [&]() -> Status {
+      // A part of the package, which is there as long as the whole.
+      made = makePackage(open.reporter, std::shared_ptr<const LoadedPackage>(open.package, evaluation));
+      made->isEvaluation = true;
+      return {};
+    });
+  return made;
+}
+
+MwPackage mwPackageGetEvaluation(MwPackage package) {
+  std::shared_ptr<OpenPackage> made = findEvaluation(*unwrap(package));
+  return {made ? new std::shared_ptr<OpenPackage>(std::move(made)) : nullptr};
+}
+
 void mwPackageDestroy(MwPackage package) { delete static_cast<std::shared_ptr<OpenPackage> *>(package.pointer); }
 
 void mwPackageGetInfo(MwPackage package, MwPackageInfo *info) {
-  const LoadedPackage &open = unwrap(package)->package;
+  const LoadedPackage &open = *unwrap(package)->package;
   const meshwright::Package &message = open.message();
   *info = {open.getMesh().getNumRanks(),
            open.getMesh().getNumAxes(),
@@ -344,7 +411,7 @@ void mwPackageGetInfo(MwPackage package, MwPackageInfo *info) {
 }
 
 bool mwPackageGetAxis(MwPackage package, size_t index, MwString *name, int64_t *size) {
-  const Mesh &mesh = unwrap(package)->package.getMesh();
+  const Mesh &mesh = unwrap(package)->package->getMesh();
   if (index >= mesh.getNumAxes())
     return false;
   *name = toC(mesh.getName(index));
@@ -367,22 +434,47 @@ bool mwPackageGetValue(MwPackage package, MwValueKind kind, size_t index, MwValu
 // Sessions
 //===----------------------------------------------------------------------===//
 
-MwSession mwSessionCreate(MwPackage package, const MwSessionOptions *options) {
-  std::shared_ptr<OpenPackage> &open = unwrap(package);
-  std::unique_ptr<OpenSession> session;
-  guard(open->reporter, open->package.getFolder(), [&]() -> Status {
-    MW_TRY_ASSIGN(SessionOptions wanted, translate(options ? *options : MwSessionOptions()));
-    MW_TRY_ASSIGN(std::unique_ptr<Session> created, Session::create(open->package, wanted));
-    session = std::make_unique<OpenSession>(OpenSession{open, std::move(created)});
+/// A session of `package`, in the memory of `trained` if that is not null, with the options that `getOptions` finds.
+template <typename Fn>
+static MwSession createSession(const std::shared_ptr<OpenPackage> &package, const std::shared_ptr<OpenSession> &trained,
+                               Fn &&getOptions) {
+  std::shared_ptr<OpenSession> session;
+  guard(package->reporter, package->package->getFolder(), [&]() -> Status {
+    MW_TRY_ASSIGN(SessionOptions options, getOptions());
+    MW_TRY_ASSIGN(std::unique_ptr<Session> created, Session::create(*package->package, options));
+    session = std::make_shared<OpenSession>(OpenSession{package, trained, std::move(created)});
     return {};
   });
-  if (session)
-    for (const std::string &warning : session->session->getExecutor(0).getWarnings())
-      open->reporter.report(MwSeverityWarning, warning);
-  return {session.release()};
+  if (!session)
+    return {nullptr};
+  for (const std::string &warning : session->session->getExecutor(0).getWarnings())
+    package->reporter.report(MwSeverityWarning, warning);
+  return {new std::shared_ptr<OpenSession>(std::move(session))};
 }
 
-void mwSessionDestroy(MwSession session) { delete static_cast<OpenSession *>(session.pointer); }
+MwSession mwSessionCreate(MwPackage package, const MwSessionOptions *options) {
+  std::shared_ptr<OpenPackage> &open = unwrap(package);
+  return createSession(open, nullptr, [&]() -> Result<SessionOptions> {
+    if (open->isEvaluation)
+      return usageError("programs that evaluate run in the memory of a session that trains");
+    return translate(options ? *options : MwSessionOptions());
+  });
+}
+
+MwSession mwSessionCreateEvaluation(MwSession session) {
+  const std::shared_ptr<OpenSession> &trained = share(session);
+  std::shared_ptr<OpenPackage> evaluation = findEvaluation(*trained->package);
+  return createSession(evaluation ? evaluation : trained->package, trained, [&]() -> Result<SessionOptions> {
+    MW_TRY(checkOwner(*trained));
+    if (!evaluation)
+      return usageError("the package has nothing to evaluate; eval in the strategy would give it something");
+    SessionOptions options = trained->session->getOptions();
+    options.beside = trained->session.get();
+    return options;
+  });
+}
+
+void mwSessionDestroy(MwSession session) { delete static_cast<std::shared_ptr<OpenSession> *>(session.pointer); }
 
 MwStatus mwSessionInitialize(MwSession session, MwString file, const MwArray *arrays, size_t numArrays, uint64_t seed) {
   OpenSession &open = unwrap(session);
@@ -399,7 +491,8 @@ void mwSessionInterrupt(MwSession session) { unwrap(session).session->interrupt(
 
 bool mwSessionIsKnown(MwSession session, size_t output) {
   const OpenSession &open = unwrap(session);
-  return open.hasOutputs && output < open.session->getOutputs().size() && open.session->isKnown(output);
+  return open.hasOutputs && open.isInMemory() && output < open.session->getOutputs().size() &&
+         open.session->isKnown(output);
 }
 
 uint64_t mwSessionGetStep(MwSession session) { return unwrap(session).steps; }
@@ -419,10 +512,10 @@ MwStatus mwSessionGetValue(MwSession session, MwValueKind kind, size_t index, vo
 const void *mwSessionGetView(MwSession session, MwValueKind kind, size_t index) {
   OpenSession &open = unwrap(session);
   const Session &running = *open.session;
-  if (running.runsAhead() || !isKind(kind) || kind == MwValueInput || !open.hasValues || open.hasFailed ||
+  if (running.runsAhead() || !isKind(kind) || kind == MwValueInput || !open.getOwner().hasValues || open.hasFailed ||
       index >= open.getSet(kind).size())
     return nullptr;
-  if (kind == MwValueOutput && (!open.hasOutputs || !running.isKnown(index)))
+  if (kind == MwValueOutput && (!open.hasOutputs || !open.isInMemory() || !running.isKnown(index)))
     return nullptr;
   const ValueSet &set = open.getSet(kind);
   const Layout &layout = set.getLayout(index);

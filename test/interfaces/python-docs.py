@@ -15,4 +15,5 @@ names = {}
 for block in blocks:
     exec(compile(block, "docs/python.md", "exec"), names)  # pylint: disable=exec-used
 if sys.argv[2:] != ["jax"]:
+    assert names["training"].steps == 1
     assert names["other"].steps == 3 and names["bias"] is not None and (names["error"] if "error" in names else True)

@@ -31,9 +31,11 @@ struct Compiled {
 /// Compiles a copy of `module`, which holds one training network or step, by a checked `strategy`. Errors and warnings
 /// go to the handlers of its context, for which `registerAllDialects` has been called; warnings about fields of the
 /// strategy are located in the strategy's text. Writes a package if `options.emit` names a folder. Calls `enter` before
-/// each stage, and fails where it returns false.
+/// each stage, and fails where it returns false. `evaluation` is the network that is evaluated, if it is another one;
+/// its source is that of `module`.
 mlir::FailureOr<Compiled> compile(mlir::ModuleOp module, const strategy::StrategyFile &strategy,
-                                  const StageOptions &options = {}, llvm::function_ref<bool(Stage)> enter = nullptr);
+                                  const StageOptions &options = {}, llvm::function_ref<bool(Stage)> enter = nullptr,
+                                  mlir::ModuleOp evaluation = {});
 
 } // namespace meshwright
 

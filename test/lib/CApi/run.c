@@ -10,7 +10,8 @@ two
 values of the package,
 |* diagnostics, and the outputs of each step; writes the variables of the first session to FILE, and fails where those
 of
-|* the second, which starts from a checkpoint of the first, are different.
+|* the second, which starts from a checkpoint of the first, are different. Before the second step of each session the
+|* package evaluates the same batch, if it can, which has to give the loss of that step and to change no variable.
 |*
 \*===----------------------------------------------------------------------===*/
 
@@ -129,6 +130,37 @@ static void callWrongly(MwRuntime runtime, MwPackage package, MwSession session,
   check(!mwSessionGetView(session, MwValueInput, 0) && !mwSessionGetView(session, MwValueOutput, 0), "views");
 }
 
+/** The output of an evaluation of the batch of `feeds` in the memory of `session`; -1 where the package evaluates
+ * nothing. */
+static float evaluate(MwPackage package, MwSession session, const MwArray *feeds, size_t count) {
+  float value = -1, other;
+  MwPackage programs = mwPackageGetEvaluation(package);
+  MwSession evaluation = mwSessionCreateEvaluation(session);
+  check(!programs.pointer == !evaluation.pointer, "programs that evaluate");
+  if (!programs.pointer)
+    return value;
+  check(!mwPackageGetEvaluation(programs).pointer && !mwSessionCreate(programs, NULL).pointer, "a package of its own");
+  check(!mwSessionCreateEvaluation(evaluation).pointer, "evaluation of an evaluation");
+  printf("evaluates %d inputs, %d outputs, %d of %d variables\n", (int)mwPackageGetNumValues(programs, MwValueInput),
+         (int)mwPackageGetNumValues(programs, MwValueOutput), (int)mwPackageGetNumValues(programs, MwValueVariable),
+         (int)mwPackageGetNumValues(package, MwValueVariable));
+  check(mwSessionGetValue(evaluation, MwValueOutput, 0, &value, sizeof(value)) == MwStatusUsage, "no evaluation");
+  check(mwSessionStep(evaluation, feeds, count - 1) == MwStatusUsage, "missing feed");
+  for (int i = 0; i != 2; ++i)
+    check(mwSessionStep(evaluation, feeds, count) == MwStatusOk && mwSessionIsKnown(evaluation, 0), "evaluation");
+  check(mwSessionGetValue(evaluation, MwValueOutput, 0, &value, sizeof(value)) == MwStatusOk, "output");
+  check(!mwSessionIsKnown(session, 0), "outputs of the step");
+  check(mwSessionGetValue(session, MwValueOutput, 0, &other, sizeof(other)) == MwStatusUsage, "output of the step");
+  check(mwSessionInitialize(evaluation, text(""), NULL, 0, 0) == MwStatusUsage, "initialize");
+  check(mwSessionSetVariable(evaluation, 0, &feeds[0]) == MwStatusUsage, "set variable");
+  check(mwSessionSave(evaluation, text("/nowhere/file")) == MwStatusUsage, "save");
+  check(mwSessionSaveCheckpoint(evaluation, text("/nowhere"), 1) == MwStatusUsage, "save checkpoint");
+  check(mwSessionRestore(evaluation, text("/nowhere")) == MwStatusUsage, "restore");
+  mwPackageDestroy(programs);
+  mwSessionDestroy(evaluation);
+  return value;
+}
+
 int main(int argc, char **argv) {
   int errors = 0;
   if (argc != 3)
@@ -157,9 +189,14 @@ int main(int argc, char **argv) {
   check(mwSessionRestore(other, text(folder)) == MwStatusOk && mwSessionGetStep(other) == 1, "restored");
   MwSession sessions[] = {session, other};
   for (int i = 0; i != 2; ++i) {
+    float loss, evaluated = evaluate(package, sessions[i], feeds, count);
     check(mwSessionStep(sessions[i], feeds, count) == MwStatusOk, "second step");
     printOutput(sessions[i], 0);
+    check(mwSessionGetValue(sessions[i], MwValueOutput, 0, &loss, sizeof(loss)) == MwStatusOk, "loss");
+    check(evaluated == -1 || (evaluated - loss < 1e-6f * loss && loss - evaluated < 1e-6f * loss), "equal losses");
   }
+  // Evaluates until it is destroyed, after the session that trains.
+  MwSession last = mwSessionCreateEvaluation(session);
   MwValueInfo info;
   for (size_t i = 0; mwPackageGetValue(package, MwValueVariable, i, &info); ++i) {
     void *mine = malloc(info.bytes), *theirs = malloc(info.bytes);
@@ -180,6 +217,10 @@ int main(int argc, char **argv) {
   mwPackageDestroy(package);
   mwSessionDestroy(other);
   mwSessionDestroy(session);
+  if (last.pointer) {
+    check(mwSessionStep(last, feeds, count) == MwStatusOk, "evaluation after the session that trains");
+    mwSessionDestroy(last);
+  }
   for (size_t i = 0; i != count; ++i)
     free((void *)feeds[i].data);
   return 0;
