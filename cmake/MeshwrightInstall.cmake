@@ -6,7 +6,8 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-# mw_installed_library(NAME archives...): a library Meshwright::NAME with all of these archives, one component of the package.
+# mw_installed_library(NAME archives...): a library Meshwright::NAME with all of these archives, one component of the package. It shows the
+# names of cmake/NAME-symbols.map and no others, if there is such a file.
 function(mw_installed_library NAME)
   set(archives)
   foreach(library IN LISTS ARGN)
@@ -23,6 +24,11 @@ function(mw_installed_library NAME)
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${NAME} VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
     LINK_DEPENDS "${archives}" LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib INSTALL_RPATH "\$ORIGIN")
   target_compile_features(${target} INTERFACE cxx_std_20)
+  set(symbols ${PROJECT_SOURCE_DIR}/cmake/${NAME}-symbols.map)
+  if(EXISTS ${symbols})
+    target_link_options(${target} PRIVATE LINKER:--version-script=${symbols})
+    set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${symbols})
+  endif()
 endfunction()
 
 # The schema of packages, which registers itself once in a process that has both compiler and runtime.
@@ -45,12 +51,8 @@ target_link_libraries(meshwright_compiler PRIVATE MLIR LLVM PUBLIC meshwright_pa
 # A program that embeds the compiler builds operations itself.
 target_link_libraries(meshwright_compiler INTERFACE MLIR LLVM)
 
-# The runtime shows its own names and no others.
 get_property(libraries GLOBAL PROPERTY MW_RUNTIME_LIBRARIES)
 mw_installed_library(runtime ${libraries} MWMachineProto)
-set(symbols ${PROJECT_SOURCE_DIR}/cmake/runtime-symbols.map)
-target_link_options(meshwright_runtime PRIVATE LINKER:--version-script=${symbols})
-set_property(TARGET meshwright_runtime APPEND PROPERTY LINK_DEPENDS ${symbols})
 set(runtime_headers ${CMAKE_INSTALL_INCLUDEDIR}/meshwright-runtime)
 file(GLOB runtime_roots ${PROJECT_SOURCE_DIR}/runtime/*/include ${PROJECT_SOURCE_DIR}/runtime/*/*/include)
 target_include_directories(meshwright_runtime INTERFACE
