@@ -18,9 +18,11 @@ function(mw_installed_library NAME)
   add_library(${target} SHARED ${PROJECT_BINARY_DIR}/${NAME}.cpp)
   add_library(Meshwright::${NAME} ALIAS ${target})
   add_dependencies(${target} ${ARGN})
-  target_link_options(${target} PRIVATE LINKER:--whole-archive ${archives} LINKER:--no-whole-archive
-    # The functions of sanitizers are in the program.
-    $<$<STREQUAL:${MESHWRIGHT_SANITIZE},>:LINKER:-z,defs>)
+  target_link_options(${target} PRIVATE LINKER:--whole-archive ${archives} LINKER:--no-whole-archive)
+  # The functions of sanitizers are in the program.
+  if(NOT MESHWRIGHT_SANITIZE)
+    target_link_options(${target} PRIVATE LINKER:-z,defs)
+  endif()
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${NAME} VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
     LINK_DEPENDS "${archives}" LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib INSTALL_RPATH "\$ORIGIN")
   target_compile_features(${target} INTERFACE cxx_std_20)
