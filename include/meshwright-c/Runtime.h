@@ -59,7 +59,9 @@ typedef enum MwElementType {
   MwElementTypeF8E4M3FNUZ,
   MwElementTypeF8E5M2FNUZ,
   MwElementTypeF8E4M3,
-  MwElementTypeF8E3M4
+  MwElementTypeF8E3M4,
+  /** No type: any number may be passed, and is an error if it is none of the above. */
+  MwElementTypeAny = 0x7fffffff
 } MwElementType;
 
 /** The name of a type: `f32`; empty for what is none. */
@@ -98,7 +100,13 @@ void mwPackageGetInfo(MwPackage package, MwPackageInfo *info);
 bool mwPackageGetAxis(MwPackage package, size_t index, MwString *name, int64_t *size);
 
 /** The values of a package, each of which is an array spread over the ranks. */
-typedef enum MwValueKind { MwValueInput, MwValueOutput, MwValueVariable } MwValueKind;
+typedef enum MwValueKind {
+  MwValueInput,
+  MwValueOutput,
+  MwValueVariable,
+  /** No kind: any number may be passed, and is an error if it is none of the above. */
+  MwValueAny = 0x7fffffff
+} MwValueKind;
 
 typedef struct MwValueInfo {
   MwString name;
