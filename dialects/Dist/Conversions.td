@@ -82,9 +82,11 @@ def Dist_AllGatherOp : Dist_Collective<"c_allgather"> {
 def Dist_AllToAllOp : Dist_Collective<"c_alltoall"> {
   let summary = "exchanges parts along one dimension for parts along another";
   let description = [{
-    S(a) → S(b). Constraints **C1** to **C3** are those of `dist.c_allreduce`.
+    S(a) → S(b). Along one dimension, ranks exchange units of indices that neither split divides, and each sends as many
+    to every other one, where some need fewer. Constraints **C1** to **C3** are those of `dist.c_allreduce`.
 
-    - **C4**: there is one axis, and it splits one dimension in `from` and another in `to`; nothing else differs.
+    - **C4**: there is one axis, and it splits a dimension in `from` and in `to`, not alike; if it is the same one, all
+      axes divide it evenly; nothing else differs.
 
     Example:
     ```mlir
