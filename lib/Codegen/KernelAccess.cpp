@@ -77,7 +77,7 @@ uint64_t Follower::visit(OpOperand &use) {
       reached.insert(*argument);
     return 0;
   }
-  // What computes with addresses, or puts them into aggregates and takes them out.
+  // Operations that compute with addresses, or put them into aggregates and take them out.
   if (!isa<LLVM::GEPOp, LLVM::BitcastOp, LLVM::SelectOp, LLVM::InsertValueOp, LLVM::ExtractValueOp,
            LLVM::InsertElementOp, LLVM::ExtractElementOp, LLVM::ShuffleVectorOp>(op))
     return KERNEL_UNKNOWN;
