@@ -35,6 +35,9 @@ static Terms writeReverse(net::ReverseOp op, Writer &writer) {
 }
 
 static Terms writeSlice(net::SliceOp op, Writer &writer) {
+  // The short form has no type for a slice of everything, which a part of a split dimension can be.
+  if (op.getOperand().getType() == op.getType())
+    return {writer.get(op.getOperand())};
   std::string box = " [";
   for (auto [dim, start, limit, step] : llvm::enumerate(op.getStarts(), op.getLimits(), op.getSteps())) {
     box += (dim ? ", " : "") + std::to_string(start) + ":" + std::to_string(limit);
