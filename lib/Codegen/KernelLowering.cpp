@@ -207,6 +207,29 @@ LogicalResult KernelLowering::buildBody(func::FuncOp func) {
   return success();
 }
 
+/// Lets `op` read as much of an operand as its result takes, if that is a part from the beginning on: the extents of
+/// loops are those of the first operand that a loop indexes by itself.
+static void cutOperands(linalg::LinalgOp op, OpBuilder &builder) {
+  SmallVector<int64_t> extents(op.getNumLoops(), ShapedType::kDynamic);
+  for (OpOperand &init : op.getDpsInitsMutable())
+    for (auto [expr, size] : llvm::zip(op.getMatchingIndexingMap(&init).getResults(), op.getShape(&init)))
+      if (auto dim = dyn_cast<AffineDimExpr>(expr))
+        extents[dim.getPosition()] = size;
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    SmallVector<int64_t> sizes(op.getShape(input));
+    for (auto [expr, size] : llvm::zip(op.getMatchingIndexingMap(input).getResults(), sizes))
+      if (auto dim = dyn_cast<AffineDimExpr>(expr); dim && !ShapedType::isDynamic(extents[dim.getPosition()]))
+        size = extents[dim.getPosition()];
+    if (ArrayRef(sizes) == op.getShape(input))
+      continue;
+    auto type = cast<MemRefType>(input->get().getType());
+    auto [strides, offset] = type.getStridesAndOffset();
+    auto layout = StridedLayoutAttr::get(builder.getContext(), offset, strides);
+    auto cut = MemRefType::get(sizes, type.getElementType(), layout, type.getMemorySpace());
+    input->set(memref::ReinterpretCastOp::create(builder, op.getLoc(), cut, input->get(), offset, sizes, strides));
+  }
+}
+
 LogicalResult KernelLowering::addBufferized(StringRef name) {
   func::FuncOp func = createFunction(name);
   if (failed(buildBody(func)))
@@ -226,6 +249,7 @@ LogicalResult KernelLowering::addBufferized(StringRef name) {
   func.walk([&](linalg::LinalgOp op) { structured.push_back(op); });
   for (linalg::LinalgOp op : structured) {
     rewriter.setInsertionPoint(op);
+    cutOperands(op, rewriter);
     if (failed(linalg::linalgOpToLoops(rewriter, op)))
       return kernel.emitError() << "kernel has an operation without loops";
     rewriter.eraseOp(op);
