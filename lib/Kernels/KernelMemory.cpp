@@ -25,6 +25,8 @@ KernelMemory::KernelMemory(Block &block, net::LoopNest &nest, OpForms &forms, bo
   separateState();
   separateCarries();
   prepareProducts();
+  if (net::kSumPartsAttr.isOn(block.getParentOp()))
+    keepOrders();
   requireMemory();
 }
 
@@ -188,6 +190,29 @@ bool KernelMemory::isMadeFromNothing(Value value) const {
   View view = trace(value, indices, variables);
   Operation *op = view.base.getDefiningOp();
   return op && !isMaterialized(op) && forms.get(op).kind == OpForm::Source;
+}
+
+/// True if the elements of `value` lie next to each other in their order, or are made from nothing.
+bool KernelMemory::isDense(Value value) const {
+  Variables variables;
+  SmallVector<LinearForm> indices;
+  ArrayRef<int64_t> shape = typeOf(value).getShape();
+  for (int64_t extent : shape)
+    indices.push_back(extent == 1 ? LinearForm(0) : LinearForm::variable(variables.add(Variables::Loop, extent)));
+  LinearForm start = trace(value, indices, variables).position + variables.linearize(indices, shape) * -1;
+  return start.isConstant() || isMadeFromNothing(value);
+}
+
+/// Copies what a sum of floats would read in another order than its own, where bits must not depend on it: the lanes of
+/// a kernel follow the memory.
+void KernelMemory::keepOrders() {
+  for (auto reduce : block.getOps<net::ReduceOp>()) {
+    bool isSum = reduce.getKind() == ReduceKind::Sum || reduce.getKind() == ReduceKind::Product;
+    if (!isSum || !net::isFloat(reduce.getResult()) || isDense(reduce.getOperand()))
+      continue;
+    materialized.insert(reduce.getOperand().getDefiningOp());
+    ++numCopies;
+  }
 }
 
 /// Marks what operations need in memory that can look through nothing. What is copied hides what it was copied from, so

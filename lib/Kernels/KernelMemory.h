@@ -55,6 +55,8 @@ private:
   void prepareProducts();
   void prepareProduct(net::DotOp dot);
   void canonicalizeOperand(net::DotOp dot, bool left);
+  bool isDense(mlir::Value value) const;
+  void keepOrders();
   void requireMemory();
   mlir::Operation *getBase(mlir::Value value) const;
 
