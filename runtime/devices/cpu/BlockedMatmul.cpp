@@ -14,23 +14,32 @@
 //      |lh| out    |
 //      +--+--------+
 //
-// The sum over k runs in the same order for every element, whatever the vector width. Where it is taken in parts, the
-// panel of the right operand has all of k, and a block of rows adds its parts while they are in the cache.
+// The sum over k runs in the same order for every element, whatever the vector width and the threads, which take parts
+// of the batch, the rows or the columns. Where it is taken in parts, the panel of the right operand has all of k. If
+// parts are short, so have the rows, and a sliver of columns adds its parts while these are in the first-level cache;
+// else a block of rows does so in the second-level cache.
 //
 //===----------------------------------------------------------------------===//
 
 #include "BlockedMatmul.h"
 #include "MatmulBatch.h"
 #include "ResidueMatmul.h"
+#include "Threads.h"
 #include "TwinMatmul.h"
 #include <algorithm>
+#include <array>
 #include <bit>
-#include <cstring>
 
 using namespace meshwright;
 using namespace meshwright::runtime;
 
 static constexpr int64_t blockM = 96, blockK = 256, blockN = 1536;
+/// Rows of a block that adds its parts by itself, and columns of a panel that spans all of k.
+static constexpr int64_t blockMOfParts = 48, mostColumns = 768;
+/// Elements of the rows of a block that spans all of k: half of a second-level cache.
+static constexpr int64_t rowElements = 1 << 16;
+/// A product of fewer operations is not divided among threads.
+static constexpr int64_t minOperations = 1 << 21;
 
 //===----------------------------------------------------------------------===//
 // Micro-kernels
@@ -38,41 +47,50 @@ static constexpr int64_t blockM = 96, blockK = 256, blockN = 1536;
 
 namespace {
 
-/// tile[rows x columns] = sum over p < k of a[p, rows] * b[p, columns].
-template <typename T> using MicroKernelFn = void (*)(int64_t k, const T *a, const T *b, T *tile);
+/// Sets to[rows, columns], or adds to it, the sum over p < k of a[p, rows] * b[p, columns]; rows are `stride` apart.
+template <typename T>
+using MicroKernelFn = void (*)(int64_t k, const T *a, const T *b, T *to, int64_t stride, bool adds);
 
-/// `rows` rows and three vectors of columns fill the registers.
-template <typename T, int vectorBytes, int rows>
-[[gnu::always_inline]] inline void multiply(int64_t k, const T *a, const T *b, T *tile) {
+/// The sums of `rows` rows and `vectors` vectors of columns are in registers, beside the vectors of b and one of a.
+template <typename T, int vectorBytes, int rows, int vectors>
+[[gnu::always_inline]] inline void multiply(int64_t k, const T *a, const T *b, T *to, int64_t stride, bool adds) {
   typedef T Vector __attribute__((vector_size(vectorBytes), aligned(alignof(T))));
-  constexpr int lanes = vectorBytes / sizeof(T), columns = 3 * lanes;
-  Vector sum[rows][3] = {};
+  constexpr int lanes = vectorBytes / sizeof(T), columns = vectors * lanes;
+  Vector sum[rows][vectors] = {};
   for (int64_t p = 0; p != k; ++p, a += rows, b += columns) {
-    Vector b0 = *reinterpret_cast<const Vector *>(b), b1 = *reinterpret_cast<const Vector *>(b + lanes),
-           b2 = *reinterpret_cast<const Vector *>(b + 2 * lanes);
+    Vector right[vectors];
 #pragma clang loop unroll(full)
-    for (int i = 0; i != rows; ++i) {
-      sum[i][0] += a[i] * b0;
-      sum[i][1] += a[i] * b1;
-      sum[i][2] += a[i] * b2;
-    }
+    for (int v = 0; v != vectors; ++v)
+      right[v] = *reinterpret_cast<const Vector *>(b + v * lanes);
+#pragma clang loop unroll(full)
+    for (int i = 0; i != rows; ++i)
+#pragma clang loop unroll(full)
+      for (int v = 0; v != vectors; ++v)
+        sum[i][v] += a[i] * right[v];
   }
+#pragma clang loop unroll(full)
   for (int i = 0; i != rows; ++i)
-    std::memcpy(tile + i * columns, sum[i], sizeof(sum[i]));
+#pragma clang loop unroll(full)
+    for (int v = 0; v != vectors; ++v) {
+      auto &place = *reinterpret_cast<Vector *>(to + i * stride + v * lanes);
+      place = adds ? place + sum[i][v] : sum[i][v];
+    }
 }
 
 #if defined(__x86_64__)
 template <typename T>
-__attribute__((target("avx512f"))) void multiplyAvx512(int64_t k, const T *a, const T *b, T *tile) {
-  multiply<T, 64, 8>(k, a, b, tile);
+__attribute__((target("avx512f"))) void multiplyAvx512(int64_t k, const T *a, const T *b, T *to, int64_t stride,
+                                                       bool adds) {
+  multiply<T, 64, 8, 3>(k, a, b, to, stride, adds);
 }
 template <typename T>
-__attribute__((target("avx2,fma"))) void multiplyAvx2(int64_t k, const T *a, const T *b, T *tile) {
-  multiply<T, 32, 4>(k, a, b, tile);
+__attribute__((target("avx2,fma"))) void multiplyAvx2(int64_t k, const T *a, const T *b, T *to, int64_t stride,
+                                                      bool adds) {
+  multiply<T, 32, 6, 2>(k, a, b, to, stride, adds);
 }
 #endif
-template <typename T> void multiplyAny(int64_t k, const T *a, const T *b, T *tile) {
-  multiply<T, 16, 4>(k, a, b, tile);
+template <typename T> void multiplyAny(int64_t k, const T *a, const T *b, T *to, int64_t stride, bool adds) {
+  multiply<T, 16, 6, 2>(k, a, b, to, stride, adds);
 }
 
 template <typename T> struct MicroKernel {
@@ -85,9 +103,9 @@ template <typename T> MicroKernel<T> selectMicroKernel() {
   if (__builtin_cpu_supports("avx512f"))
     return {multiplyAvx512<T>, 8, 3 * 64 / sizeof(T)};
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-    return {multiplyAvx2<T>, 4, 3 * 32 / sizeof(T)};
+    return {multiplyAvx2<T>, 6, 2 * 32 / sizeof(T)};
 #endif
-  return {multiplyAny<T>, 4, 3 * 16 / sizeof(T)};
+  return {multiplyAny<T>, 6, 2 * 16 / sizeof(T)};
 }
 
 //===----------------------------------------------------------------------===//
@@ -108,26 +126,80 @@ template <typename T, typename A> T narrow(A value) {
     return static_cast<T>(value);
 }
 
-/// Packs `size` x k elements into slivers of `width`, k slowest within a sliver; what is beyond `size` is zero.
-template <typename A, typename T>
-void pack(const std::byte *source, int64_t size, int64_t k, int64_t stride, int64_t kStride, int64_t width, A *to) {
-  const T *from = reinterpret_cast<const T *>(source);
-  for (int64_t begin = 0; begin < size; begin += width, to += width * k) {
-    int64_t count = std::min(width, size - begin);
-    const T *base = from + begin * stride;
-    if (count < width)
-      std::fill(to, to + width * k, A(0));
-    if (stride == 1) {
-      for (int64_t p = 0; p != k; ++p)
-        for (int64_t i = 0; i != count; ++i)
-          to[p * width + i] = widen<A>(base[p * kStride + i]);
-      continue;
+/// Transposes 4 x 4 elements, whose rows are `stride` apart, into rows that are `width` apart.
+inline void transpose(const float *from, int64_t stride, float *to, int64_t width) {
+  typedef float Vector __attribute__((vector_size(16), aligned(alignof(float))));
+  auto row = [&](int64_t i) { return *reinterpret_cast<const Vector *>(from + i * stride); };
+  auto put = [&](int64_t i, Vector value) { *reinterpret_cast<Vector *>(to + i * width) = value; };
+  Vector low02 = __builtin_shufflevector(row(0), row(2), 0, 4, 1, 5),
+         high02 = __builtin_shufflevector(row(0), row(2), 2, 6, 3, 7);
+  Vector low13 = __builtin_shufflevector(row(1), row(3), 0, 4, 1, 5),
+         high13 = __builtin_shufflevector(row(1), row(3), 2, 6, 3, 7);
+  put(0, __builtin_shufflevector(low02, low13, 0, 4, 1, 5));
+  put(1, __builtin_shufflevector(low02, low13, 2, 6, 3, 7));
+  put(2, __builtin_shufflevector(high02, high13, 0, 4, 1, 5));
+  put(3, __builtin_shufflevector(high02, high13, 2, 6, 3, 7));
+}
+
+/// Packs a sliver of `width` x k elements, k slowest.
+template <typename A, typename T, int width>
+void packSliver(const T *from, int64_t k, int64_t stride, int64_t kStride, A *to) {
+  if (stride == 1) {
+    for (int64_t p = 0; p != k; ++p)
+#pragma clang loop unroll(full)
+      for (int i = 0; i != width; ++i)
+        to[p * width + i] = widen<A>(from[p * kStride + i]);
+    return;
+  }
+  int64_t begin = 0;
+  if constexpr (std::is_same_v<A, float> && std::is_same_v<T, float>)
+    for (; kStride == 1 && begin + 4 <= k; begin += 4) {
+      for (int i = 0; i + 4 <= width; i += 4)
+        transpose(from + i * stride + begin, stride, to + begin * width + i, width);
+      for (int i = width / 4 * 4; i != width; ++i)
+        for (int64_t p = begin; p != begin + 4; ++p)
+          to[p * width + i] = from[i * stride + p];
     }
-    // Lines of the source are read from end to end, 16 positions of k at a time so that the target stays in the cache.
-    for (int64_t q = 0; q < k; q += 16)
-      for (int64_t i = 0; i != count; ++i)
-        for (int64_t p = q, end = std::min(k, q + 16); p != end; ++p)
-          to[p * width + i] = widen<A>(base[i * stride + p * kStride]);
+  // Lines of the source are read from end to end, 16 positions of k at a time so that the target stays in the cache.
+  for (; begin < k; begin += 16)
+    for (int i = 0; i != width; ++i)
+      for (int64_t p = begin, end = std::min(k, begin + 16); p != end; ++p)
+        to[p * width + i] = widen<A>(from[i * stride + p * kStride]);
+}
+
+/// Packs `size` x k elements into slivers of `width`, k slowest within a sliver; what is beyond `size` is zero.
+template <typename A, typename T, int width>
+void packSlivers(const std::byte *source, int64_t size, int64_t k, int64_t stride, int64_t kStride, A *to) {
+  const T *from = reinterpret_cast<const T *>(source);
+  int64_t whole = size / width * width;
+  for (int64_t begin = 0; begin != whole; begin += width, to += width * k)
+    packSliver<A, T, width>(from + begin * stride, k, stride, kStride, to);
+  if (whole == size)
+    return;
+  std::fill(to, to + width * k, A(0));
+  for (int64_t i = whole; i != size; ++i)
+    for (int64_t p = 0; p != k; ++p)
+      to[p * width + i - whole] = widen<A>(from[i * stride + p * kStride]);
+}
+
+template <typename A>
+using PackFn = void (*)(const std::byte *source, int64_t size, int64_t k, int64_t stride, int64_t kStride, A *to);
+
+/// The function that packs T into slivers of `width`, one of those that micro-kernels have.
+template <typename A, typename T> PackFn<A> selectPack(int64_t width) {
+  switch (width) {
+  case 4:
+    return packSlivers<A, T, 4>;
+  case 6:
+    return packSlivers<A, T, 6>;
+  case 8:
+    return packSlivers<A, T, 8>;
+  case 16:
+    return packSlivers<A, T, 16>;
+  case 24:
+    return packSlivers<A, T, 24>;
+  default:
+    return packSlivers<A, T, 48>;
   }
 }
 
@@ -142,10 +214,10 @@ void store(const A *sums, int64_t m, int64_t n, std::byte *target, int64_t row, 
 
 template <typename T> constexpr bool isFloatType = !std::is_integral_v<T>;
 
-template <typename A> auto getPack(DType type) {
-  return dispatch(type, [](auto zero) -> decltype(&pack<A, A>) {
+template <typename A> PackFn<A> getPack(DType type, int64_t width) {
+  return dispatch(type, [width](auto zero) -> PackFn<A> {
     if constexpr (isFloatType<A> == isFloatType<decltype(zero)>)
-      return pack<A, decltype(zero)>;
+      return selectPack<A, decltype(zero)>(width);
     else
       return nullptr;
   });
@@ -168,37 +240,92 @@ constexpr int64_t roundUp(int64_t value, int64_t multiple) { return (value + mul
 
 /// How many columns a panel has that spans all of k: its bytes are bounded, and so are those of the sums of a block.
 int64_t getColumnsInParts(const MatmulProblem &p) {
-  constexpr int64_t panelElements = 2 << 20, mostColumns = 768, width = 48;
+  constexpr int64_t panelElements = 2 << 20, width = 48;
   return std::min(p.n, std::clamp(panelElements / std::max<int64_t>(p.k, 1) / width * width, width, mostColumns));
 }
 
-/// The layout of the scratch memory, in elements of the sums' type; widths of slivers are at most 48.
+bool hasParts(const MatmulProblem &p) { return p.parts > 1 && p.k > 0; }
+
+/// True if slivers of columns add their parts.
+bool hasShortParts(const MatmulProblem &p) { return hasParts(p) && p.k / p.parts < blockK; }
+
+/// How many rows are packed at once.
+int64_t getRowsOfBlock(const MatmulProblem &p) {
+  int64_t rows = hasShortParts(p) ? std::clamp<int64_t>(rowElements / p.k / 24 * 24, 24, blockM)
+                 : hasParts(p)    ? blockMOfParts
+                                  : blockM;
+  return std::min(p.m, rows);
+}
+
+/// True if sums can be taken in the result itself, which has their type.
+bool sumsInPlace(const MatmulProblem &p) {
+  bool isWide = p.lhsType == F64 || p.rhsType == F64;
+  return !hasParts(p) && p.outColumn == 1 && p.k > 0 && (p.outType == F64 || (p.outType == F32 && !isWide));
+}
+
+/// The layout of the scratch memory of a thread, in elements of the sums' type; widths of slivers are at most 48.
 struct ScratchSizes {
   int64_t left, right, sums;
   explicit ScratchSizes(const MatmulProblem &p) {
-    if (p.parts > 1) {
+    int64_t rows = roundUp(getRowsOfBlock(p), 24);
+    auto levels = static_cast<int64_t>(std::bit_width(static_cast<uint64_t>(p.parts)));
+    if (hasParts(p)) {
       int64_t columns = getColumnsInParts(p);
-      left = roundUp(std::min(p.m, blockM) + 8, 8) * std::min(p.k / p.parts, blockK);
+      left = rows * (hasShortParts(p) ? p.k : std::min(p.k / p.parts, blockK));
       right = (columns + 48) * p.k;
-      sums = std::min(p.m, blockM) * columns * std::bit_width(static_cast<uint64_t>(p.parts));
-      left = roundUp(left, 16);
-      right = roundUp(right, 16);
-      return;
+      sums = rows * (hasShortParts(p) ? 48 : columns) * levels;
+    } else {
+      int64_t depth = std::min(p.k, blockK);
+      left = rows * depth;
+      right = (std::min(p.n, blockN) + 48) * depth;
+      sums = sumsInPlace(p) ? 0 : p.m * std::min(p.n, blockN);
     }
-    int64_t depth = std::min(p.k, blockK);
-    left = roundUp(std::min(p.m, blockM) + 8, 8) * depth;
-    right = (std::min(p.n, blockN) + 48) * depth;
-    sums = p.m * std::min(p.n, blockN);
     left = roundUp(left, 16);
     right = roundUp(right, 16);
+    sums = roundUp(sums, 16);
   }
+  int64_t getTotal() const { return left + right + sums; }
 };
 
+/// The sums of the parts so far, as a stack: the upper two are added whenever they are neighbours in the tree.
+template <typename A> class PartStack {
+public:
+  /// Each sum has `size` elements. If parts are single blocks, `joins`: a second neighbour is added to the first as it
+  /// is made, which is the same addition.
+  PartStack(A *sums, int64_t size, bool joins) : sums(sums), size(size), joins(joins) {}
+
+  /// Where the next part goes, and whether it is added to what is there.
+  std::pair<A *, bool> begin() const {
+    bool adds = joins && parts % 2 == 1;
+    return {sums + (adds ? height - 1 : height) * size, adds};
+  }
+  void end() {
+    int64_t pairs = ++parts;
+    if (joins && pairs % 2 == 0)
+      pairs /= 2;
+    else
+      ++height;
+    for (; pairs % 2 == 0; pairs /= 2) {
+      --height;
+      A *lower = sums + (height - 1) * size;
+      const A *upper = sums + height * size;
+      for (int64_t i = 0; i != size; ++i)
+        lower[i] += upper[i];
+    }
+  }
+
+private:
+  A *sums;
+  int64_t size, height = 0, parts = 0;
+  bool joins;
+};
+
+/// Some rows and columns of a product, on one thread.
 template <typename A> class Product {
 public:
   Product(const MatmulProblem &problem, std::byte *scratch)
-      : p(problem), kernel(selectMicroKernel<A>()), packLeft(getPack<A>(p.lhsType)), packRight(getPack<A>(p.rhsType)),
-        storeOut(getStore<A>(p.outType)) {
+      : p(problem), kernel(selectMicroKernel<A>()), packLeft(getPack<A>(p.lhsType, kernel.rows)),
+        packRight(getPack<A>(p.rhsType, kernel.columns)), storeOut(getStore<A>(p.outType)) {
     ScratchSizes sizes(problem);
     left = reinterpret_cast<A *>(scratch);
     right = left + sizes.left;
@@ -206,41 +333,98 @@ public:
   }
 
   void run(const std::byte *lhs, const std::byte *rhs, std::byte *out) {
-    if (p.parts > 1)
-      return runInParts(lhs, rhs, out);
-    int64_t lhsSize = getSize(p.lhsType), rhsSize = getSize(p.rhsType), outSize = getSize(p.outType);
+    if (hasShortParts(p))
+      return runShortParts(lhs, rhs, out);
+    if (hasParts(p))
+      return runLongParts(lhs, rhs, out);
     for (int64_t n0 = 0; n0 < p.n; n0 += blockN) {
       int64_t n = std::min(blockN, p.n - n0);
+      bool inPlace = sumsInPlace(p);
+      A *target = inPlace ? reinterpret_cast<A *>(out) + n0 : sums;
+      int64_t stride = inPlace ? p.outRow : n;
       if (p.k == 0)
         std::fill(sums, sums + p.m * n, A(0));
       for (int64_t k0 = 0; k0 < p.k; k0 += blockK) {
         int64_t k = std::min(blockK, p.k - k0);
-        packRight(rhs + (k0 * p.rhsRow + n0 * p.rhsColumn) * rhsSize, n, k, p.rhsColumn, p.rhsRow, kernel.columns,
-                  right);
+        packPanel(rhs, n0, n, k0, k, right);
         for (int64_t m0 = 0; m0 < p.m; m0 += blockM) {
           int64_t m = std::min(blockM, p.m - m0);
-          packLeft(lhs + (m0 * p.lhsRow + k0 * p.lhsColumn) * lhsSize, m, k, p.lhsRow, p.lhsColumn, kernel.rows, left);
-          multiplyBlock(right, m, n, k, sums + m0 * n, k0 == 0);
+          packRows(lhs, m0, m, k0, k, left);
+          multiplyBlock(right, m, n, k, target + m0 * stride, stride, k0 != 0);
         }
       }
-      storeOut(sums, p.m, n, out + n0 * p.outColumn * outSize, p.outRow, p.outColumn);
+      if (!inPlace)
+        put(sums, 0, p.m, n0, n, out);
     }
   }
 
 private:
-  void runInParts(const std::byte *lhs, const std::byte *rhs, std::byte *out) {
-    int64_t rhsSize = getSize(p.rhsType), outSize = getSize(p.outType), depth = p.k / p.parts;
-    int64_t columns = getColumnsInParts(p);
+  void packPanel(const std::byte *rhs, int64_t n0, int64_t n, int64_t k0, int64_t k, A *to) {
+    packRight(rhs + (k0 * p.rhsRow + n0 * p.rhsColumn) * static_cast<int64_t>(getSize(p.rhsType)), n, k, p.rhsColumn,
+              p.rhsRow, to);
+  }
+  void packRows(const std::byte *lhs, int64_t m0, int64_t m, int64_t k0, int64_t k, A *to) {
+    packLeft(lhs + (m0 * p.lhsRow + k0 * p.lhsColumn) * static_cast<int64_t>(getSize(p.lhsType)), m, k, p.lhsRow,
+             p.lhsColumn, to);
+  }
+  /// Writes m x n sums into the result at row m0 and column n0.
+  void put(const A *values, int64_t m0, int64_t m, int64_t n0, int64_t n, std::byte *out) {
+    storeOut(values, m, n, out + (m0 * p.outRow + n0 * p.outColumn) * static_cast<int64_t>(getSize(p.outType)),
+             p.outRow, p.outColumn);
+  }
+
+  /// Parts of single blocks. Every sliver of columns goes through all parts, with the packed rows of all of k.
+  void runShortParts(const std::byte *lhs, const std::byte *rhs, std::byte *out) {
+    int64_t depth = p.k / p.parts, columns = getColumnsInParts(p), rows = getRowsOfBlock(p);
     for (int64_t n0 = 0; n0 < p.n; n0 += columns) {
       int64_t n = std::min(columns, p.n - n0);
-      forEachBlock(0, p.k, depth, [&](int64_t k0, int64_t k) {
-        packRight(rhs + (k0 * p.rhsRow + n0 * p.rhsColumn) * rhsSize, n, k, p.rhsColumn, p.rhsRow, kernel.columns,
-                  getPanel(k0, n));
-      });
-      for (int64_t m0 = 0; m0 < p.m; m0 += blockM) {
-        int64_t m = std::min(blockM, p.m - m0);
-        addParts(lhs, m0, m, n, depth);
-        storeOut(sums, m, n, out + (m0 * p.outRow + n0 * p.outColumn) * outSize, p.outRow, p.outColumn);
+      packPanel(rhs, n0, n, 0, p.k, right);
+      for (int64_t m0 = 0; m0 < p.m; m0 += rows) {
+        int64_t m = std::min(rows, p.m - m0);
+        packRows(lhs, m0, m, 0, p.k, left);
+        for (int64_t j = 0; j < n; j += kernel.columns) {
+          PartStack<A> stack(sums, roundUp(m, kernel.rows) * kernel.columns, /*joins=*/true);
+          for (int64_t part = 0; part != p.parts; ++part) {
+            auto [to, adds] = stack.begin();
+            for (int64_t i = 0; i < m; i += kernel.rows)
+              kernel.run(depth, left + i * p.k + part * depth * kernel.rows,
+                         right + j * p.k + part * depth * kernel.columns, to + i * kernel.columns, kernel.columns,
+                         adds);
+            stack.end();
+          }
+          putSliver(m0, m, n0 + j, std::min(kernel.columns, n - j), out);
+        }
+      }
+    }
+  }
+
+  /// Writes the sums of a sliver of columns, rows of which are as long as those of the micro-kernel.
+  void putSliver(int64_t m0, int64_t m, int64_t n0, int64_t n, std::byte *out) {
+    if (n == kernel.columns)
+      return put(sums, m0, m, n0, n, out);
+    for (int64_t i = 0; i != m; ++i)
+      put(sums + i * kernel.columns, m0 + i, 1, n0, n, out);
+  }
+
+  void runLongParts(const std::byte *lhs, const std::byte *rhs, std::byte *out) {
+    int64_t depth = p.k / p.parts, columns = getColumnsInParts(p), rows = getRowsOfBlock(p);
+    for (int64_t n0 = 0; n0 < p.n; n0 += columns) {
+      int64_t n = std::min(columns, p.n - n0);
+      forEachBlock(0, p.k, depth, [&](int64_t k0, int64_t k) { packPanel(rhs, n0, n, k0, k, getPanel(k0, n)); });
+      for (int64_t m0 = 0; m0 < p.m; m0 += rows) {
+        int64_t m = std::min(rows, p.m - m0);
+        PartStack<A> stack(sums, m * n, /*joins=*/depth <= blockK);
+        for (int64_t part = 0; part != p.parts; ++part) {
+          auto [to, adds] = stack.begin();
+          A *target = to;
+          bool isAdded = adds;
+          forEachBlock(part * depth, (part + 1) * depth, depth, [&](int64_t k0, int64_t k) {
+            packRows(lhs, m0, m, k0, k, left);
+            multiplyBlock(getPanel(k0, n), m, n, k, target, n, isAdded || k0 != part * depth);
+          });
+          stack.end();
+        }
+        put(sums, m0, m, n0, n, out);
       }
     }
   }
@@ -255,77 +439,85 @@ private:
   /// The packed block of the right operand that begins at k0.
   A *getPanel(int64_t k0, int64_t n) const { return right + k0 * roundUp(n, kernel.columns); }
 
-  /// The parts of rows m0.. into the sums: a stack, in which the upper two are added whenever they are neighbours in
-  /// the tree. A second neighbour of a single block is added to the first as it is made, which is the same addition.
-  void addParts(const std::byte *lhs, int64_t m0, int64_t m, int64_t n, int64_t depth) {
-    int64_t lhsSize = getSize(p.lhsType), height = 0;
-    for (int64_t part = 0; part != p.parts; ++part) {
-      bool joins = part % 2 == 1 && depth <= blockK;
-      A *to = sums + (joins ? height - 1 : height) * m * n;
-      forEachBlock(part * depth, (part + 1) * depth, depth, [&](int64_t k0, int64_t k) {
-        packLeft(lhs + (m0 * p.lhsRow + k0 * p.lhsColumn) * lhsSize, m, k, p.lhsRow, p.lhsColumn, kernel.rows, left);
-        multiplyBlock(getPanel(k0, n), m, n, k, to, k0 == part * depth && !joins);
-      });
-      int64_t pairs = part + 1;
-      if (joins)
-        pairs /= 2;
-      else
-        ++height;
-      for (; pairs % 2 == 0; pairs /= 2) {
-        --height;
-        A *lower = sums + (height - 1) * m * n;
-        const A *upper = sums + height * m * n;
-        for (int64_t i = 0; i != m * n; ++i)
-          lower[i] += upper[i];
-      }
-    }
-  }
-
-  /// Adds the product of the packed blocks to `target`, or writes it there.
-  void multiplyBlock(const A *panel, int64_t m, int64_t n, int64_t k, A *target, bool first) {
+  /// Adds the product of the packed blocks to `target`, or writes it there; its rows are `stride` apart.
+  void multiplyBlock(const A *panel, int64_t m, int64_t n, int64_t k, A *target, int64_t stride, bool adds) {
     alignas(64) A tile[8 * 48];
     for (int64_t j = 0; j < n; j += kernel.columns)
       for (int64_t i = 0; i < m; i += kernel.rows) {
-        kernel.run(k, left + i * k, panel + j * k, tile);
-        int64_t columns = std::min(kernel.columns, n - j);
-        for (int64_t row = 0, rows = std::min(kernel.rows, m - i); row != rows; ++row) {
-          A *to = target + (i + row) * n + j;
-          const A *from = tile + row * kernel.columns;
-          if (first)
-            std::copy(from, from + columns, to);
-          else
-            for (int64_t column = 0; column != columns; ++column)
-              to[column] += from[column];
+        A *to = target + i * stride + j;
+        int64_t columns = std::min(kernel.columns, n - j), rows = std::min(kernel.rows, m - i);
+        if (columns == kernel.columns && rows == kernel.rows) {
+          kernel.run(k, left + i * k, panel + j * k, to, stride, adds);
+          continue;
         }
+        kernel.run(k, left + i * k, panel + j * k, tile, kernel.columns, false);
+        for (int64_t row = 0; row != rows; ++row)
+          for (int64_t column = 0; column != columns; ++column) {
+            A sum = tile[row * kernel.columns + column];
+            to[row * stride + column] = adds ? to[row * stride + column] + sum : sum;
+          }
       }
   }
 
   const MatmulProblem &p;
   MicroKernel<A> kernel;
-  decltype(&pack<A, A>) packLeft, packRight;
+  PackFn<A> packLeft, packRight;
   decltype(&store<A, A>) storeOut;
   A *left, *right, *sums;
 };
 
+/// How a product is divided among threads: by elements of the batch, and each of these into pieces of rows or columns.
+struct Division {
+  int64_t batch = 1, pieces = 1;
+  bool byRows = false;
+  int64_t piece = 0; ///< rows or columns
+
+  Division(const MatmulProblem &p, int threads) {
+    for (int64_t size : p.batch)
+      batch *= size;
+    byRows = p.m >= p.n;
+    piece = byRows ? p.m : p.n;
+    if (threads == 1 || batch >= 4 * threads || batch * p.m * p.n * p.k < minOperations)
+      return;
+    int64_t all = piece;
+    piece = roundUp((all - 1) / threads + 1, 48);
+    pieces = (all - 1) / piece + 1;
+  }
+};
+
 template <typename A>
 void runTyped(const MatmulProblem &problem, const std::byte *lhs, const std::byte *rhs, std::byte *out,
-              std::byte *scratch) {
-  Product<A> product(problem, scratch);
+              std::byte *scratch, int threads) {
   int64_t lhsSize = getSize(problem.lhsType), rhsSize = getSize(problem.rhsType), outSize = getSize(problem.outType);
-  forEachInBatch(problem, [&](int64_t l, int64_t r, int64_t o) {
-    product.run(lhs + l * lhsSize, rhs + r * rhsSize, out + o * outSize);
+  Division division(problem, threads);
+  std::vector<std::array<int64_t, 3>> offsets;
+  offsets.reserve(division.batch);
+  forEachInBatch(problem, [&](int64_t l, int64_t r, int64_t o) { offsets.push_back({l, r, o}); });
+  int64_t ofThread = ScratchSizes(problem).getTotal();
+  bool isSmall = division.batch * problem.m * problem.n * problem.k < minOperations;
+  divide(isSmall ? 1 : threads, division.batch * division.pieces, 1, [&](int part, int64_t begin, int64_t end) {
+    MatmulProblem own = problem;
+    for (int64_t at = begin; at != end; ++at) {
+      auto [l, r, o] = offsets[at / division.pieces];
+      int64_t from = at % division.pieces * division.piece;
+      (division.byRows ? own.m : own.n) = std::min(division.piece, (division.byRows ? problem.m : problem.n) - from);
+      l += division.byRows ? from * problem.lhsRow : 0;
+      r += division.byRows ? 0 : from * problem.rhsColumn;
+      o += from * (division.byRows ? problem.outRow : problem.outColumn);
+      Product<A>(own, scratch + part * ofThread * static_cast<int64_t>(sizeof(double)))
+          .run(lhs + l * lhsSize, rhs + r * rhsSize, out + o * outSize);
+    }
   });
 }
 
 } // namespace
 
-size_t meshwright::runtime::getBlockedMatmulScratch(const MatmulProblem &problem) {
-  ScratchSizes sizes(problem);
-  return (sizes.left + sizes.right + sizes.sums) * sizeof(double);
+size_t meshwright::runtime::getBlockedMatmulScratch(const MatmulProblem &problem, int threads) {
+  return threads * ScratchSizes(problem).getTotal() * sizeof(double);
 }
 
 void meshwright::runtime::runBlockedMatmul(const MatmulProblem &problem, const std::byte *lhs, const std::byte *rhs,
-                                           std::byte *out, std::byte *scratch) {
+                                           std::byte *out, std::byte *scratch, int threads) {
   if (problem.m == 0 || problem.n == 0 ||
       std::find(problem.batch.begin(), problem.batch.end(), 0) != problem.batch.end())
     return;
@@ -334,8 +526,8 @@ void meshwright::runtime::runBlockedMatmul(const MatmulProblem &problem, const s
   if (problem.outType == RESIDUE)
     return runResidueMatmul(problem, lhs, rhs, out);
   if (!isFloat(problem.outType))
-    return runTyped<uint64_t>(problem, lhs, rhs, out, scratch);
+    return runTyped<uint64_t>(problem, lhs, rhs, out, scratch, threads);
   if (problem.lhsType == F64 || problem.rhsType == F64 || problem.outType == F64)
-    return runTyped<double>(problem, lhs, rhs, out, scratch);
-  runTyped<float>(problem, lhs, rhs, out, scratch);
+    return runTyped<double>(problem, lhs, rhs, out, scratch, threads);
+  runTyped<float>(problem, lhs, rhs, out, scratch, threads);
 }

@@ -186,7 +186,7 @@ private:
   Status begin(std::byte *used, std::byte *usedOfHost) {
     address = used;
     hostAddress = usedOfHost;
-    MW_TRY_ASSIGN(matmuls, MatmulSet::create());
+    MW_TRY_ASSIGN(matmuls, MatmulSet::create(threads));
     MW_TRY_ASSIGN(convolutions, ConvolutionSet::create(threads));
     return {};
   }

@@ -47,7 +47,7 @@ static Result<double> measureCopy(int threads) {
   return 2.0 * copiedBytes / seconds;
 }
 
-static Result<double> measureProduct(DType type) {
+static Result<double> measureProduct(DType type, int threads) {
   uint64_t bytes = static_cast<uint64_t>(productSize * productSize) * runtime::getSize(type);
   Arena lhs, rhs, out;
   for (Arena *arena : {&lhs, &rhs, &out})
@@ -63,7 +63,7 @@ static Result<double> measureProduct(DType type) {
     strides->Add(productSize);
     strides->Add(1);
   }
-  MW_TRY_ASSIGN(std::unique_ptr<MatmulSet> products, MatmulSet::create());
+  MW_TRY_ASSIGN(std::unique_ptr<MatmulSet> products, MatmulSet::create(threads));
   MW_TRY_ASSIGN(uint32_t number, products->prepare(matmul, lhs.data(), rhs.data(), out.data(), "rate"));
   MW_TRY(products->finish());
   MW_TRY_ASSIGN(double seconds, findBest([&] { return products->execute(number); }));
@@ -74,7 +74,7 @@ Result<DeviceRates> meshwright::runtime::measureCpuRates(int threads, std::span<
   DeviceRates rates;
   MW_TRY_ASSIGN(rates.bytesPerSecond, measureCopy(threads));
   for (DType type : types) {
-    MW_TRY_ASSIGN(rates.flopsPerSecond[type], measureProduct(type));
+    MW_TRY_ASSIGN(rates.flopsPerSecond[type], measureProduct(type, threads));
   }
   return rates;
 }

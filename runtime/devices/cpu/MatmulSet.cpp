@@ -70,6 +70,9 @@ bool isReference(const_dnnl_primitive_desc_t desc) {
 } // namespace
 
 struct MatmulSet::Implementation {
+  explicit Implementation(int threads) : threads(threads) {}
+
+  int threads;
   dnnl_engine_t engine = nullptr;
   dnnl_stream_t stream = nullptr;
   std::map<std::vector<int64_t>, Primitive> primitives;
@@ -165,8 +168,8 @@ struct MatmulSet::Implementation {
 MatmulSet::MatmulSet(std::unique_ptr<Implementation> implementation) : implementation(std::move(implementation)) {}
 MatmulSet::~MatmulSet() = default;
 
-Result<std::unique_ptr<MatmulSet>> MatmulSet::create() {
-  auto implementation = std::make_unique<Implementation>();
+Result<std::unique_ptr<MatmulSet>> MatmulSet::create(int threads) {
+  auto implementation = std::make_unique<Implementation>(threads);
   if (dnnl_engine_create(&implementation->engine, dnnl_cpu, 0) != dnnl_success ||
       dnnl_stream_create(&implementation->stream, implementation->engine, dnnl_stream_default_flags) != dnnl_success)
     return faultError("oneDNN cannot create an engine for the CPU");
@@ -188,8 +191,8 @@ Result<uint32_t> MatmulSet::prepare(const Matmul &matmul, const std::byte *lhs, 
   } else {
     if (!empty && call.problem.outType != RESIDUE && call.problem.parts == 0 && call.problem.rounded == DTYPE_INVALID)
       implementation->noteSlow(call.problem, name);
-    implementation->scratchBytes =
-        std::max<uint64_t>(implementation->scratchBytes, getBlockedMatmulScratch(call.problem));
+    implementation->scratchBytes = std::max<uint64_t>(implementation->scratchBytes,
+                                                      getBlockedMatmulScratch(call.problem, implementation->threads));
   }
   implementation->calls.push_back(std::move(call));
   return static_cast<uint32_t>(implementation->calls.size() - 1);
@@ -220,7 +223,8 @@ Status MatmulSet::finish() {
 Status MatmulSet::execute(uint32_t number) {
   Call &call = implementation->calls[number];
   if (!call.primitive) {
-    runBlockedMatmul(call.problem, call.lhs, call.rhs, call.out, implementation->scratch.data());
+    runBlockedMatmul(call.problem, call.lhs, call.rhs, call.out, implementation->scratch.data(),
+                     implementation->threads);
     return {};
   }
   dnnl_status_t status = dnnl_primitive_execute(call.primitive->handle, implementation->stream, 4, call.arguments);

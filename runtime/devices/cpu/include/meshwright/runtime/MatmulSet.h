@@ -16,10 +16,11 @@ namespace meshwright::runtime {
 /// The products of one rank's program, prepared for fixed addresses: oneDNN primitives, equal ones made once, and the
 /// runtime's own loops for what oneDNN does not do (f64, integers, f16) or does only by its reference code.
 ///
-/// Belongs to the thread that made it: the library sizes its work by that thread's number of threads.
+/// Belongs to the thread that made it: the library sizes its work by that thread's number of threads, and the own loops
+/// have as many as are given.
 class MatmulSet {
 public:
-  static Result<std::unique_ptr<MatmulSet>> create();
+  static Result<std::unique_ptr<MatmulSet>> create(int threads = 1);
   ~MatmulSet();
 
   /// Prepares a checked product; returns its number. `name` is for warnings and errors.
