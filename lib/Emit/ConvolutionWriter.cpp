@@ -45,6 +45,7 @@ void emit::writeConvolution(net::ConvolutionOp op, BufferTable &buffers, Instruc
   convolution.set_batch(batch);
   convolution.set_channels(channels);
   convolution.set_features(features);
+  convolution.set_ordered(net::kSumPartsAttr.isOn(op));
   bool splitsBatch = op.getBatchGroups() > 1;
   addStrides(*convolution.mutable_lhs_strides(), lhs, splitsBatch ? dims.getLhsBatch() : dims.getLhsFeature(),
              splitsBatch ? batch : channels, dims.getLhsBatch(), dims.getLhsFeature(), dims.getLhsSpatial());

@@ -4,7 +4,8 @@
 //
 // A reduction or scatter of several parts (`net.sum_parts`) becomes one of each part and additions by a binary tree. A
 // rank has neighbouring parts, a power of two of them, so that its tree is a subtree of the serial program's, and
-// collectives do the rest of it. Products keep their parts: the library that computes them adds them.
+// collectives do the rest of it. Products keep their parts: the library that computes them adds them. Convolutions keep
+// the note that the order of their sums is fixed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,7 +13,6 @@
 #include "dialects/Net/NetBuilder.h"
 #include "meshwright/Schedule/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/IRMapping.h"
 
 namespace meshwright::schedule {
 #define GEN_PASS_DEF_EXPANDSUMSPASS
@@ -31,7 +31,8 @@ public:
   Expansion(Operation *op, int64_t parts) : op(op), parts(parts), builder(op), build(builder, op->getLoc()) {}
 
   void expandReduce(net::ReduceOp reduce);
-  void expandScatter(net::ScatterOp scatter);
+  /// A scatter into zeros, or a convolution: the sum of the same operation on parts of two operands.
+  void expandOperands(unsigned first, unsigned second);
 
 private:
   /// `value` as part of the place of `op`.
@@ -102,7 +103,7 @@ void Expansion::expandReduce(net::ReduceOp reduce) {
   }));
 }
 
-void Expansion::expandScatter(net::ScatterOp scatter) {
+void Expansion::expandOperands(unsigned first, unsigned second) {
   dist::ShardingRule rule = cast<dist::ShardingOpInterface>(op).getShardingRule();
   unsigned factor =
       llvm::find_if(rule.factors, [](const dist::FactorInfo &info) { return info.reduction == ReduceKind::Tree; }) -
@@ -112,15 +113,18 @@ void Expansion::expandScatter(net::ScatterOp scatter) {
       for (const dist::FactorUse &use : uses)
         if (use.factor == factor)
           return dim;
-    llvm_unreachable("positions and updates have the dimension that is summed");
+    llvm_unreachable("both operands have the dimension that is summed");
   };
   replace(addTree(0, parts, [&](int64_t part) {
-    Value indices = slice(scatter.getIndices(), findDim(1), part);
-    Value updates = slice(scatter.getUpdates(), findDim(2), part);
-    IRMapping mapping;
-    mapping.map(scatter.getIndices(), indices);
-    mapping.map(scatter.getUpdates(), updates);
-    return keep(builder.clone(*op, mapping)->getResult(0));
+    Value left = slice(op->getOperand(first), findDim(first), part);
+    Value right = slice(op->getOperand(second), findDim(second), part);
+    Operation *own = builder.clone(*op);
+    own->setOperand(first, left);
+    own->setOperand(second, right);
+    Value sum = keep(own->getResult(0));
+    if (isa<net::ConvolutionOp>(own))
+      net::kSumPartsAttr.set(own, builder.getI64IntegerAttr(1));
+    return sum;
   }));
 }
 
@@ -157,12 +161,14 @@ struct ExpandSumsPass : schedule::impl::ExpandSumsPassBase<ExpandSumsPass> {
         Expansion expansion(op, parts);
         if (auto reduce = dyn_cast<net::ReduceOp>(op))
           expansion.expandReduce(reduce);
+        else if (isa<net::ConvolutionOp>(op))
+          expansion.expandOperands(0, 1);
         else
-          expansion.expandScatter(cast<net::ScatterOp>(op));
+          expansion.expandOperands(1, 2);
         ++numExpanded;
-        continue;
+      } else if (!isa<net::ConvolutionOp>(op)) {
+        net::kSumPartsAttr.remove(op);
       }
-      net::kSumPartsAttr.remove(op);
     }
   }
 };

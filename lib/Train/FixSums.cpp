@@ -42,6 +42,17 @@ static bool isNarrow(Value value) { return net::elementTypeOf(value).getIntOrFlo
 /// Products of a batch are small, as those of attention; parts of fewer terms than this would take longer than the sum.
 static constexpr int64_t kFewestTerms = 32;
 
+/// True if `op` sums over images, as the gradient of a kernel does: its window is as large as they are. Other
+/// convolutions sum over channels, for the parts of which they would make their result as many times.
+static bool sumsImages(net::ConvolutionOp op) {
+  int64_t window = 1, places = 1;
+  for (unsigned index = 0; index < op.getStrides().size(); ++index) {
+    window *= op.getWindow(index).size;
+    places *= net::shapeOf(op.getResult())[op.getDims().getOutSpatial()[index]];
+  }
+  return op.getGroups() == 1 && window >= places;
+}
+
 /// The number of parts in which `op` can be summed: `parts`, or 1 where they are not equal or where it has no such
 /// form.
 static int64_t choosePartsOf(Operation *op, int64_t parts) {
@@ -58,6 +69,8 @@ static int64_t choosePartsOf(Operation *op, int64_t parts) {
       llvm::find_if(rule.factors, [](const dist::FactorInfo &factor) { return factor.reduction == ReduceKind::Tree; });
   if (summed == rule.factors.end() || summed->size % parts != 0)
     return 1;
+  if (auto convolution = dyn_cast<net::ConvolutionOp>(op); convolution && !sumsImages(convolution))
+    return 1;
   auto dot = dyn_cast<net::DotOp>(op);
   return dot && !dot.getLhsBatch().empty() && summed->size / parts < kFewestTerms ? 1 : parts;
 }
@@ -73,9 +86,10 @@ static Operation *widen(Operation *op) {
     inherit(operand.getDefiningOp(), op, Inherit::Companion);
     sum = build.reduce(reduce.getKind(), operand, reduce.getDims());
   } else {
-    auto dot = cast<net::DotOp>(op);
-    sum = build.dot(dot.getLhs(), dot.getRhs(), dot.getLhsBatch(), dot.getRhsBatch(), dot.getLhsContract(),
-                    dot.getRhsContract(), builder.getF32Type());
+    // Products and convolutions round to the type of their result.
+    sum = builder.clone(*op)->getResult(0);
+    sum.setType(net::typeOf(sum).clone(builder.getF32Type()));
+    net::kNameAttr.remove(sum.getDefiningOp());
   }
   Value result = build.convert(sum, narrow);
   inherit(sum.getDefiningOp(), op, Inherit::Companion);
@@ -121,11 +135,6 @@ struct FixSumsPass : train::impl::FixSumsPassBase<FixSumsPass> {
           ordered.push_back(op);
       });
       for (Operation *op : ordered) {
-        if (isa<net::ConvolutionOp>(op)) {
-          op->emitError() << "a convolution adds in an order that depends on the size of the batch, which reproducible "
-                             "does not fix; leave it out for this network";
-          return signalPassFailure();
-        }
         int64_t chosen = choosePartsOf(op, parts);
         numParted += chosen > 1;
         numWhole += chosen == 1;

@@ -34,6 +34,7 @@ ConvolutionProblem meshwright::runtime::getProblem(const Convolution &convolutio
   p.rhsType = convolution.rhs_dtype();
   p.outType = convolution.out_dtype();
   p.rounded = convolution.rounded_dtype();
+  p.ordered = convolution.ordered();
   p.groups = convolution.groups();
   p.channels = convolution.channels();
   p.features = convolution.features();

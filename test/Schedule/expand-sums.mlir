@@ -36,3 +36,17 @@ func.func @rounded(%x: tensor<8x3xbf16>, %w: tensor<8x2xbf16>) -> tensor<3x2xbf1
   %1 = net.convert %0 : tensor<3x2xf32> -> tensor<3x2xbf16>
   return %1 : tensor<3x2xbf16>
 }
+
+// Tests that the gradient of a kernel is one convolution of each part of the batch, all in a fixed order.
+// CHECK-LABEL: func.func @kernel
+func.func @kernel(%x: tensor<8x5x2xf32>, %dy: tensor<8x5x3xf32>) -> tensor<3x2x3xf32> {
+  // CHECK: net.slice %arg0 starts = [0, 0, 0] limits = [4, 5, 2]
+  // CHECK: net.slice %arg1 starts = [0, 0, 0] limits = [4, 5, 3]
+  // CHECK: %[[LEFT:.*]] = net.convolution {{.*}} {net.sum_parts = 1 : i64} : tensor<4x5x2xf32>, tensor<4x5x3xf32> -> tensor<3x2x3xf32>
+  // CHECK: net.slice %arg0 starts = [4, 0, 0] limits = [8, 5, 2]
+  // CHECK: net.slice %arg1 starts = [4, 0, 0] limits = [8, 5, 3]
+  // CHECK: %[[RIGHT:.*]] = net.convolution {{.*}} {net.sum_parts = 1 : i64} : tensor<4x5x2xf32>, tensor<4x5x3xf32> -> tensor<3x2x3xf32>
+  // CHECK: net.add %[[LEFT]], %[[RIGHT]] : tensor<3x2x3xf32>
+  %0 = net.convolution %x, %dy <lhsBatch = 2, lhsFeature = 0, lhsSpatial = [1], rhsInput = 0, rhsOutput = 2, rhsSpatial = [1], outBatch = 1, outFeature = 2, outSpatial = [0]> strides = [1] low = [1] high = [1] lhs_dilation = [1] rhs_dilation = [1] reversed = [false] groups = 1 x 1 {net.sum_parts = 2 : i64} : tensor<8x5x2xf32>, tensor<8x5x3xf32> -> tensor<3x2x3xf32>
+  return %0 : tensor<3x2x3xf32>
+}

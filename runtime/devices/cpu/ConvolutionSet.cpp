@@ -49,6 +49,7 @@ Result<uint32_t> ConvolutionSet::prepareProduct(const Plan &plan, int64_t rows, 
   matmul.set_lhs_dtype(p.lhsType);
   matmul.set_rhs_dtype(p.rhsType);
   matmul.set_out_dtype(plan.writesOut ? p.outType : p.getSumType());
+  matmul.set_parts(p.ordered);
   if (p.rounded != DTYPE_INVALID)
     matmul.set_rounded_dtype(plan.writesOut || p.rounded == F64 ? p.rounded : F32);
   matmul.set_m(rows);
@@ -77,7 +78,8 @@ Status ConvolutionSet::preparePlan(Plan &plan, const std::string &name) {
     scratchBytes = std::max(scratchBytes, plan.library->getScratchBytes());
     return {};
   }
-  plan.isGrouped = depth == 0 || (p.groups >= minGroups && p.channels * p.features < minGroupProducts);
+  // A rank may have some of the groups and features; its sums are those of all.
+  plan.isGrouped = depth == 0 || (!p.ordered && p.groups >= minGroups && p.channels * p.features < minGroupProducts);
   if (plan.isGrouped) {
     plan.blocks = p.rows.front().extent;
     scratchBytes = std::max<uint64_t>(scratchBytes, p.groups * sizeof(double));
@@ -113,7 +115,7 @@ Result<uint32_t> ConvolutionSet::prepare(const Convolution &convolution, const s
                                          std::byte *out, const std::string &name) {
   Plan plan;
   plan.problem = getProblem(convolution);
-  if (ways == ConvolutionWays::Library)
+  if (ways == ConvolutionWays::Library && !plan.problem.ordered)
     plan.library = LibraryConvolution::create(convolution, static_cast<int>(workers.size()));
   // The library makes products for as many threads as there are when they are made.
   setLibraryThreads(1);

@@ -45,6 +45,8 @@ struct ConvolutionProblem {
   DType lhsType, rhsType, outType;
   /// As of a product (MatmulProblem.h).
   DType rounded = DTYPE_INVALID;
+  /// Whether the order of sums may depend on the sizes of the window and the channels alone.
+  bool ordered = false;
   int64_t groups, channels, features;
   int64_t lhsGroup, rhsGroup, outGroup; ///< from group to group
   int64_t rhsFeature, outFeature;
