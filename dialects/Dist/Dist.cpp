@@ -444,6 +444,15 @@ LogicalResult AccumulateOp::verifySymbolUses(SymbolTableCollection &symbols) {
   // accumulate_c2
   if (!axis || !mesh.getMesh().isTime(*axis))
     return emitOpError() << "names axis \"" << getAxis() << "\", which is no axis of times of the module's mesh";
+  // accumulate_c3
+  int64_t last = 0;
+  for (int64_t coordinate : getSums().value_or(ArrayRef<int64_t>())) {
+    if (coordinate <= last || coordinate >= mesh.getMesh().getSize(*axis))
+      return emitOpError() << "sums at coordinate " << coordinate << " after " << last << " of axis \"" << getAxis()
+                           << "\" of size " << mesh.getMesh().getSize(*axis)
+                           << "; these ascend, and the first has nothing to add to";
+    last = coordinate;
+  }
   return success();
 }
 

@@ -88,8 +88,13 @@ def Dist_AccumulateOp : Dist_Op<"accumulate", [Pure, Elementwise, SameOperandsAn
     is `before` + `addend`. `before` is a read of the accumulator to which the result is assigned; its value at
     coordinate 0 is not used.
 
+    With `sums` the result is `before` + `addend` at these coordinates and `addend` at all others. A chain of such
+    operations adds by a binary tree, as `reproducible` asks for: the one of level l sums at coordinates whose number
+    ends in l + 1 ones, and what it lets pass at those that end in a zero and l ones is assigned to its accumulator.
+
     - **C1**: operands and result have the same type.
     - **C2**: `axis` is an axis of times of the module's mesh.
+    - **C3**: `sums` are ascending coordinates of the axis, of which 0 is none.
 
     Example:
     ```mlir
@@ -97,10 +102,18 @@ def Dist_AccumulateOp : Dist_Op<"accumulate", [Pure, Elementwise, SameOperandsAn
     %sum = dist.accumulate %before, %gradient over "accumulation" : tensor<4x8xf32>
     net.assign @"accumulator/p.w", %sum {dist.during = {accumulation = array<i64: 0, 1, 2>}} : tensor<4x8xf32>
     ```
+    Four slices by a tree:
+    ```mlir
+    %pair = dist.accumulate %first, %gradient over "micro" sums [1, 3] : tensor<4x8xf32>
+    net.assign @"accumulator/p.w", %pair {dist.during = {micro = array<i64: 0, 2>}} : tensor<4x8xf32>
+    %all = dist.accumulate %firstPair, %pair over "micro" sums [3] : tensor<4x8xf32>
+    net.assign @"accumulator/p.w_0", %all {dist.during = {micro = array<i64: 1>}} : tensor<4x8xf32>
+    ```
   }];
-  let arguments = (ins AnyStaticShapeTensor:$before, AnyStaticShapeTensor:$addend, StrAttr:$axis);
+  let arguments = (ins AnyStaticShapeTensor:$before, AnyStaticShapeTensor:$addend, StrAttr:$axis,
+                       OptionalAttr<DenseI64ArrayAttr>:$sums);
   let results = (outs AnyStaticShapeTensor:$result);
-  let assemblyFormat = "$before `,` $addend `over` $axis attr-dict `:` type($result)";
+  let assemblyFormat = "$before `,` $addend `over` $axis (`sums` $sums^)? attr-dict `:` type($result)";
 }
 
 def Dist_WhenOp : Dist_Op<"when", [SingleBlock, NoRegionArguments, RecursiveMemoryEffects,

@@ -47,6 +47,9 @@ static bool isWidening(Operation *op) {
   return isa<FloatType>(from) && isa<FloatType>(to) && from.getIntOrFloatBitWidth() < to.getIntOrFloatBitWidth();
 }
 
+/// True if slices have parts of a sum, in any order or in a fixed one.
+static bool isAddedUp(const State &state) { return state.isPartial() && isSum(state.reduction); }
+
 static bool isNarrowing(Operation *op) { return isa<net::ConvertOp>(op) && !isWidening(op); }
 
 /// True if `value` is a sum over the slices computed in another stage than `op`, or in a stage where `op` has none.
@@ -58,9 +61,11 @@ bool SliceSolver::isSumOfOther(ValueIndex value, OpIndex op) const {
 /// the sum is in the same stage.
 bool SliceSolver::passes(OpIndex op) const {
   const GraphOp &entry = graph.ops[op];
-  auto isSum = [&](ValueIndex value) { return infos[value].state == State::partial(ReduceKind::Sum); };
-  if (entry.results.size() != 1 || llvm::none_of(entry.operands, isSum) || isNarrowing(entry.op))
+  const auto *sum = llvm::find_if(entry.operands, [&](ValueIndex value) { return isAddedUp(infos[value].state); });
+  if (entry.results.size() != 1 || sum == entry.operands.end() || isNarrowing(entry.op))
     return false;
+  const State state = infos[*sum].state;
+  auto isSum = [&](ValueIndex value) { return infos[value].state == state; };
   if (llvm::any_of(entry.operands, [&](ValueIndex value) { return isSumOfOther(value, op); }))
     return false;
   int64_t largest = 0;
@@ -69,11 +74,11 @@ bool SliceSolver::passes(OpIndex op) const {
       largest = std::max(largest, graph.values[operand].bytes);
   // A stack is as large as the values of all iterations together.
   if (isWidening(entry.op) || isa<net::StackOp>(entry.op))
-    return true;
+    return state.reduction == ReduceKind::Sum;
   auto isWhole = [&](ValueIndex value) { return infos[value].state.isReplicated() && !infos[value].waitsFor; };
   return graph.values[entry.results.front()].bytes <= largest &&
          llvm::any_of(entry.rule.partials, [&](const PartialRule &partial) {
-           return partial.kind == ReduceKind::Sum && llvm::all_of(llvm::enumerate(entry.operands), [&](auto operand) {
+           return partial.kind == state.reduction && llvm::all_of(llvm::enumerate(entry.operands), [&](auto operand) {
                     bool inRule = llvm::is_contained(partial.operands, static_cast<unsigned>(operand.index()));
                     return inRule ? isSum(operand.value()) : isWhole(operand.value());
                   });
@@ -89,9 +94,8 @@ bool SliceSolver::works(OpIndex op, const Candidate &candidate) const {
     if (!isThere || info.waitsFor || !isEven(target) || (target.isPartial() && isSumOfOther(operand, op)))
       return false;
   }
-  return llvm::all_of(candidate.results, [&](const State &state) {
-    return isEven(state) && (!state.isPartial() || state.reduction == ReduceKind::Sum);
-  });
+  return llvm::all_of(candidate.results,
+                      [&](const State &state) { return isEven(state) && (!state.isPartial() || isAddedUp(state)); });
 }
 
 FailureOr<Candidate> SliceSolver::choose(OpIndex op) const {
@@ -112,9 +116,11 @@ FailureOr<Candidate> SliceSolver::choose(OpIndex op) const {
   Candidate candidate = Candidate::whole(entry);
   if (passes(op)) {
     candidate.kind = Candidate::Kind::Partial;
-    for (auto [operand, state] : llvm::zip(entry.operands, candidate.operands))
+    for (auto [operand, state] : llvm::zip(entry.operands, candidate.operands)) {
       state = infos[operand].state;
-    candidate.results.assign(1, State::partial(ReduceKind::Sum));
+      if (isAddedUp(state))
+        candidate.results.assign(1, state);
+    }
   }
   return candidate;
 }
@@ -135,7 +141,7 @@ InFlightDiagnostic SliceSolver::explain(OpIndex op) const {
   for (auto [index, operand] : llvm::enumerate(entry.operands))
     if (auto candidate = Candidate::byOperand(entry, index, infos[operand].state, n))
       for (const State &state : candidate->results)
-        if (state.isPartial() && state.reduction != ReduceKind::Sum)
+        if (state.isPartial() && !isAddedUp(state))
           return entry.op->emitOpError() << "reduces the batch by " << stringifyReduceKind(state.reduction)
                                          << ", but the " << n << " slices of axis \"" << name
                                          << "\" can only be combined by sum";

@@ -20,28 +20,32 @@ using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::emit;
 
-/// The first and last coordinate that `func` is for of the axis of that kind; all, if it does not say.
-static std::pair<int64_t, int64_t> getTimes(func::FuncOp func, dist::AxisKind kind) {
+/// The coordinates that `func` is for of the axis of that kind, in ascending order; all, if it does not say.
+static SmallVector<int64_t> getTimes(func::FuncOp func, dist::AxisKind kind) {
   dist::Mesh mesh = dist::getMesh(func);
   std::optional<dist::Axis> axis = mesh.find(kind);
   if (!axis)
-    return {0, 0};
+    return {0};
   DictionaryAttr on = dist::getOn(func.getOperation());
   auto times = on ? on.getAs<DenseI64ArrayAttr>(mesh.getName(*axis)) : DenseI64ArrayAttr();
-  return times ? std::make_pair(times.asArrayRef().front(), times.asArrayRef().back())
-               : std::make_pair(int64_t(0), mesh.getSize(*axis) - 1);
+  return times ? SmallVector<int64_t>(times.asArrayRef()) : llvm::to_vector(llvm::seq(mesh.getSize(*axis)));
 }
 
-/// `step 3`, `slices 1 to 6`; nothing where the mesh has no such axis, or an action of a pipeline is the same at all
-/// times.
-static std::string describeTimes(func::FuncOp func, dist::AxisKind kind, StringRef what) {
+/// `step 3`, `slices 1 to 6`, `slices 0, 2, 4`; nothing where the mesh has no such axis, or an action of a pipeline is
+/// the same at all times.
+static std::string describeTimes(func::FuncOp func, dist::AxisKind kind, StringRef unit) {
   std::optional<dist::Axis> axis = dist::getMesh(func).find(kind);
   if (!axis)
     return "";
-  auto [first, last] = getTimes(func, kind);
-  if (dist::kActionAttr.isOn(func) && last - first + 1 == dist::getMesh(func).getSize(*axis))
+  SmallVector<int64_t> times = getTimes(func, kind);
+  if (dist::kActionAttr.isOn(func) && static_cast<int64_t>(times.size()) == dist::getMesh(func).getSize(*axis))
     return "";
-  return first == last ? (what + " " + Twine(first)).str() : (what + "s " + Twine(first) + " to " + Twine(last)).str();
+  std::string text = (unit + (times.size() == 1 ? " " : "s ") + Twine(times.front())).str();
+  if (times.size() > 1 && times.back() - times.front() + 1 == static_cast<int64_t>(times.size()))
+    return text + " to " + std::to_string(times.back());
+  for (int64_t time : llvm::drop_begin(times))
+    text += ", " + std::to_string(time);
+  return text;
 }
 
 std::string emit::getTaskName(func::FuncOp func) {
@@ -58,14 +62,13 @@ std::string emit::getTaskName(func::FuncOp func) {
 static void writeSlices(ArrayRef<func::FuncOp> variants, Program &program) {
   std::map<std::pair<int64_t, int64_t>, ScheduleItem> items;
   for (auto [number, variant] : llvm::enumerate(variants)) {
-    auto [firstStep, lastStep] = getTimes(variant, dist::AxisKind::Steps);
-    auto [firstSlice, lastSlice] = getTimes(variant, dist::AxisKind::Slices);
-    for (int64_t slice = firstSlice; slice <= lastSlice; ++slice) {
-      ScheduleItem &item = items[{firstStep, slice}];
+    SmallVector<int64_t> steps = getTimes(variant, dist::AxisKind::Steps);
+    for (int64_t slice : getTimes(variant, dist::AxisKind::Slices)) {
+      ScheduleItem &item = items[{steps.front(), slice}];
       item.set_task(number);
       item.set_micro_batch(slice);
-      item.set_first_step(firstStep);
-      item.set_end_step(lastStep + 1);
+      item.set_first_step(steps.front());
+      item.set_end_step(steps.back() + 1);
     }
   }
   for (const auto &[place, item] : items)
@@ -166,16 +169,15 @@ void ActionWriter::add(const dist::ScheduleOp::Item &item, StringRef action) {
   if (known == tasks.end())
     return;
   for (uint32_t task : known->second) {
-    auto [firstSlice, lastSlice] = getTimes(variants[task], dist::AxisKind::Slices);
-    if (item.microBatch < firstSlice || item.microBatch > lastSlice)
+    if (!llvm::is_contained(getTimes(variants[task], dist::AxisKind::Slices), item.microBatch))
       continue;
-    auto [firstStep, lastStep] = getTimes(variants[task], dist::AxisKind::Steps);
+    SmallVector<int64_t> steps = getTimes(variants[task], dist::AxisKind::Steps);
     uint32_t number = item.isWait ? getWaiting(task) : task;
     ScheduleItem &entry = *program.add_schedule();
     entry.set_task(number);
     entry.set_micro_batch(item.microBatch);
-    entry.set_first_step(firstStep);
-    entry.set_end_step(lastStep + 1);
+    entry.set_first_step(steps.front());
+    entry.set_end_step(steps.back() + 1);
   }
 }
 

@@ -156,7 +156,7 @@ static Terms writeEither(dist::EitherOp op, Writer &writer) {
   return {writer.select(holds, held, writer.get(op.getOther()))};
 }
 
-/// The sum over the steps so far, which the first step begins.
+/// The sum over the steps so far, which the first step begins. Sums by a tree are refused before.
 static Terms writeAccumulate(dist::AccumulateOp op, Writer &writer) {
   Term step = writer.coordinate(*writer.getMesh().find(op.getAxis()));
   Term isFirst = writer.compare("EQ", step, writer.integer(step.getElementType(), 0));

@@ -17,11 +17,9 @@ using namespace meshwright;
 using namespace meshwright::dist;
 using namespace meshwright::partition;
 
-/// `during` with `{axis = array<i64: first, …, last - 1>}` added.
-static DictionaryAttr withTimes(DictionaryAttr during, StringRef axis, int64_t first, int64_t last,
-                                MLIRContext *context) {
+/// `during` with `{axis = times}` added.
+static DictionaryAttr withTimes(DictionaryAttr during, StringRef axis, ArrayRef<int64_t> times, MLIRContext *context) {
   NamedAttrList list(during);
-  auto times = llvm::to_vector(llvm::seq<int64_t>(first, last));
   list.set(axis, DenseI64ArrayAttr::get(context, times));
   return list.getDictionary(context);
 }
@@ -31,12 +29,12 @@ DictionaryAttr partition::getDuringLast(DictionaryAttr during, const Mesh &mesh,
   if (!axis || mesh.getSize(*axis) == 1)
     return {};
   int64_t size = mesh.getSize(*axis);
-  return withTimes(during, mesh.getName(*axis), size - 1, size, op->getContext());
+  return withTimes(during, mesh.getName(*axis), size - 1, op->getContext());
 }
 
 LogicalResult Accumulators::check(ReshardOp reshard, const Placement &from, const Placement &to) const {
   for (Axis axis = mesh.getNumRankAxes(); axis < mesh.getNumAxes(); ++axis)
-    if (from.isPartial(axis) && !to.isPartial(axis) && from.partialKind != ReduceKind::Sum)
+    if (from.isPartial(axis) && !to.isPartial(axis) && !isSum(from.partialKind))
       return reshard.emitOpError() << "reduces by " << stringifyReduceKind(from.partialKind) << " over axis \""
                                    << mesh.getName(axis) << "\"; times are combined by sum alone";
   return success();
@@ -84,10 +82,10 @@ Value Accumulators::read(OpBuilder &builder, net::VariableOp variable, ReshardOp
   return net::ReadOp::create(builder, reshard.getLoc(), local, FlatSymbolRefAttr::get(variable)).getResult();
 }
 
-void Accumulators::assign(OpBuilder &builder, net::VariableOp variable, Value value, const ReshardStep &step) {
+void Accumulators::assign(OpBuilder &builder, net::VariableOp variable, Value value, const ReshardStep &step,
+                          ArrayRef<int64_t> times) {
   auto assign = net::AssignOp::create(builder, value.getLoc(), FlatSymbolRefAttr::get(variable), value);
-  Axis axis = step.axes.front();
-  kDuringAttr.set(assign, withTimes({}, mesh.getName(axis), 0, mesh.getSize(axis) - 1, builder.getContext()));
+  kDuringAttr.set(assign, withTimes({}, mesh.getName(step.axes.front()), times, builder.getContext()));
 }
 
 /// Moves the user's name from `slice` to `whole`: the name means the complete value.
@@ -100,14 +98,41 @@ static void moveName(Value slice, Value whole) {
   net::kNameAttr.set(whole.getDefiningOp(), name);
 }
 
+SmallVector<int64_t> Accumulators::getAllButLast(const ReshardStep &step) const {
+  return llvm::to_vector(llvm::seq(mesh.getSize(step.axes.front()) - 1));
+}
+
 Value Accumulators::add(OpBuilder &builder, ReshardOp reshard, const ReshardStep &step, Value value) {
-  net::VariableOp variable = createVariable(reshard, step);
-  Value before = read(builder, variable, reshard, step);
-  Value sum = dist::AccumulateOp::create(builder, reshard.getLoc(), before, value,
-                                         builder.getStringAttr(mesh.getName(step.axes.front())));
-  assign(builder, variable, sum, step);
+  Value sum = step.from.partialKind == ReduceKind::Tree
+                  ? addByTree(builder, reshard, step, value)
+                  : addTo(builder, reshard, step, value, /*sums=*/{}, getAllButLast(step));
   moveName(value, sum);
   return sum;
+}
+
+Value Accumulators::addTo(OpBuilder &builder, ReshardOp reshard, const ReshardStep &step, Value value,
+                          ArrayRef<int64_t> sums, ArrayRef<int64_t> assigned) {
+  net::VariableOp variable = createVariable(reshard, step);
+  Value before = read(builder, variable, reshard, step);
+  Value sum = dist::AccumulateOp::create(builder, reshard.getLoc(), before.getType(), before, value,
+                                         builder.getStringAttr(mesh.getName(step.axes.front())),
+                                         sums.empty() ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(sums));
+  assign(builder, variable, sum, step, assigned);
+  return sum;
+}
+
+/// Slices are the leaves of a binary tree, and its levels count like the digits of a binary number: the accumulator of
+/// level l holds the sum of 2^l slices while digit l of the number of slices so far is 1.
+Value Accumulators::addByTree(OpBuilder &builder, ReshardOp reshard, const ReshardStep &step, Value value) {
+  int64_t size = mesh.getSize(step.axes.front());
+  for (int64_t half = 1; half < size; half *= 2) {
+    // Times at which `half` slices are complete: every second of them is added to the one before.
+    SmallVector<int64_t> sums, assigned;
+    for (int64_t time = half - 1; time < size; time += half)
+      ((time + 1) / half % 2 == 0 ? sums : assigned).push_back(time);
+    value = addTo(builder, reshard, step, value, sums, assigned);
+  }
+  return value;
 }
 
 /// `before`, with `slice` written at the position of `coordinate` along the digit of `axis` in `placement`.
@@ -143,7 +168,7 @@ Value Accumulators::collect(OpBuilder &builder, ReshardOp reshard, const Reshard
   net::NetBuilder build(builder, reshard.getLoc());
   Value all =
       putInto(build, before, value, coordinate, step.from, step.axes.front(), mesh, net::shapeOf(reshard.getResult()));
-  assign(builder, variable, all, step);
+  assign(builder, variable, all, step, getAllButLast(step));
   moveName(value, all);
   return all;
 }

@@ -35,7 +35,14 @@ private:
   net::VariableOp createVariable(dist::ReshardOp reshard, const ReshardStep &step);
   mlir::Value read(mlir::OpBuilder &builder, net::VariableOp variable, dist::ReshardOp reshard,
                    const ReshardStep &step);
-  void assign(mlir::OpBuilder &builder, net::VariableOp variable, mlir::Value value, const ReshardStep &step);
+  /// Assigns `value` at these times.
+  void assign(mlir::OpBuilder &builder, net::VariableOp variable, mlir::Value value, const ReshardStep &step,
+              llvm::ArrayRef<int64_t> times);
+  llvm::SmallVector<int64_t> getAllButLast(const ReshardStep &step) const;
+  /// Adds `value` to a new accumulator at the times of `sums`, at all but the first where there are none.
+  mlir::Value addTo(mlir::OpBuilder &builder, dist::ReshardOp reshard, const ReshardStep &step, mlir::Value value,
+                    llvm::ArrayRef<int64_t> sums, llvm::ArrayRef<int64_t> assigned);
+  mlir::Value addByTree(mlir::OpBuilder &builder, dist::ReshardOp reshard, const ReshardStep &step, mlir::Value value);
 
   mlir::SymbolTable symbols;
   /// Variables are inserted before it.

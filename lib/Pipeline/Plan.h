@@ -81,7 +81,8 @@ struct PlannedFetch {
   std::string reason;
 };
 
-/// The launches of some ranks' programs in the steps `first` to `last` of gradient accumulation.
+/// The launches of some ranks' programs in the steps `first` to `last` of gradient accumulation. Of the slices between
+/// the first and the last, other variants may do some.
 struct PlannedVariant {
   int64_t firstStep = 0, lastStep = 0, firstSlice = 0, lastSlice = 0;
   int64_t numKernels = 0, numProducts = 0, numLaunches = 0, trafficBytes = 0;

@@ -85,12 +85,13 @@ Actions::Phase Actions::getPhase(Value value) const {
 }
 
 /// The phase in which the last operand of `op` becomes known. A sum over micro-batches is known after the last one,
-/// except to the assignment that keeps it until then.
+/// except to the assignment that keeps it until then, and to the next level of a tree.
 Actions::Phase Actions::getOperandPhase(Operation *op) const {
   Phase phase = Phase::Early;
   for (Value operand : op->getOperands()) {
     net::AssignOp keeper = getKeeper(operand);
-    phase = std::max(phase, keeper && keeper != op ? Phase::Late : getPhase(operand));
+    bool isSummed = keeper && keeper != op && !isa<dist::AccumulateOp>(op);
+    phase = std::max(phase, isSummed ? Phase::Late : getPhase(operand));
   }
   return phase;
 }

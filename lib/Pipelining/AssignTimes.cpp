@@ -78,24 +78,28 @@ struct AssignTimesPass : schedule::impl::AssignTimesPassBase<AssignTimesPass> {
     op.erase();
   }
 
-  /// The addend at the first time, the sum of both at others.
+  /// The addend at the times at which `op` begins, the sum of both at others.
   static Value makeSum(dist::AccumulateOp op, NeededTimes &times, const dist::Mesh &mesh, DictionaryAttr when) {
     OpBuilder builder(op);
-    dist::Axis axis = *mesh.find(op.getAxis());
-    DictionaryAttr rest = times.withoutFirst(when, axis);
+    DictionaryAttr rest = times.atSums(when, op);
     if (!rest)
       return op.getAddend();
     DictionaryAttr on = dist::getOn(op.getOperation());
     auto sum = net::AddOp::create(builder, op.getLoc(), op.getType(), op.getBefore(), op.getAddend());
     inherit(sum, op, Inherit::Replacement);
     dist::setOn(sum, dist::join(on, rest));
+    times.set(sum, rest);
     if (rest == when)
       return sum;
-    DictionaryAttr first =
-        builder.getDictionaryAttr(builder.getNamedAttr(mesh.getName(axis), builder.getDenseI64ArrayAttr(int64_t(0))));
-    auto either = dist::EitherOp::create(builder, op.getLoc(), op.getType(), op.getAddend(), first, sum);
+    auto beginning = llvm::to_vector(llvm::seq(mesh.getSize(*mesh.find(op.getAxis()))));
+    llvm::erase_if(beginning,
+                   [&](int64_t time) { return op.getSums() ? llvm::is_contained(*op.getSums(), time) : time != 0; });
+    DictionaryAttr begins =
+        builder.getDictionaryAttr(builder.getNamedAttr(op.getAxis(), builder.getDenseI64ArrayAttr(beginning)));
+    auto either = dist::EitherOp::create(builder, op.getLoc(), op.getType(), op.getAddend(), begins, sum);
     inherit(either, op, Inherit::LoopPart);
     dist::setOn(either, dist::join(on, when));
+    times.set(either, when);
     return either.getResult();
   }
 };

@@ -46,6 +46,7 @@ private:
 
   void createFunction(ActionIndex action);
   void takePlaceDuring(Operation *op, int64_t microBatch);
+  void takePlaceDuringLast(Operation *op);
   void fill(ActionIndex action);
   Value get(Value value, ActionIndex reader, Operation *user);
   Value read(net::VariableOp variable, Value value, ActionIndex reader);
@@ -123,6 +124,25 @@ void Cutter::createFunction(ActionIndex index) {
   parts[index].func = func;
 }
 
+/// Lets `op` take place in the last micro-batch, too.
+void Cutter::takePlaceDuringLast(Operation *op) {
+  std::optional<dist::Axis> slices = mesh.find(dist::AxisKind::Slices);
+  NamedAttrList during(dist::kDuringAttr.get(op));
+  if (!slices || !during.get(mesh.getName(*slices)))
+    return;
+  auto times = llvm::to_vector(cast<DenseI64ArrayAttr>(during.get(mesh.getName(*slices))).asArrayRef());
+  int64_t size = mesh.getSize(*slices);
+  if (times.back() != size - 1)
+    times.push_back(size - 1);
+  if (static_cast<int64_t>(times.size()) == size)
+    during.erase(mesh.getName(*slices));
+  else
+    during.set(mesh.getName(*slices), builder.getDenseI64ArrayAttr(times));
+  dist::kDuringAttr.remove(op);
+  if (!during.empty())
+    dist::kDuringAttr.set(op, during.getDictionary(op->getContext()));
+}
+
 void Cutter::fill(ActionIndex index) {
   const Action &action = getAction(index);
   Part &part = parts[index];
@@ -137,13 +157,8 @@ void Cutter::fill(ActionIndex index) {
     if (!assign || actions.getKeeper(assign.getValue()) != assign)
       continue;
     // An operation after the last micro-batch reads the value in another action.
-    std::optional<dist::Axis> slices = mesh.find(dist::AxisKind::Slices);
-    NamedAttrList during(dist::kDuringAttr.get(clone));
-    if (slices)
-      during.erase(mesh.getName(*slices));
-    dist::kDuringAttr.remove(clone);
-    if (!during.empty())
-      dist::kDuringAttr.set(clone, during.getDictionary(clone->getContext()));
+    if (llvm::any_of(assign.getValue().getUsers(), [&](Operation *user) { return actions.find(user) != index; }))
+      takePlaceDuringLast(clone);
   }
   if (index != Actions::kUpdate)
     func::ReturnOp::create(builder, source.getLoc());

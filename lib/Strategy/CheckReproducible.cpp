@@ -29,10 +29,16 @@ LogicalResult StrategyFile::checkReproducible(MLIRContext *context) const {
   if (parts % pieces != 0)
     return emitError(loc) << "the batch is split among " << pieces << " ranks, which do not divide the " << parts
                           << " parts of reproducible";
-  // A sum over slices goes on from one to the next, which is no tree.
-  if (int64_t slices = getSlices(); slices > 1)
+  using strategy::GradientAccumulation;
+  if (getSlices() > 1 && strategy.train().gradient_accumulation().reduce() == GradientAccumulation::EVERY_STEP)
+    return emitError(getLoc(context, "train.gradient_accumulation.reduce"))
+           << "train.gradient_accumulation.reduce is EVERY_STEP, which adds the sums of ranks before those of their "
+              "slices; reproducible adds slices first, so it needs AT_UPDATE";
+  // The slices of a rank are next to each other in the tree, nearer to its leaves than ranks.
+  if (int64_t slices = getSlices(); slices > 0 && parts / pieces % slices != 0)
     return emitError(getLoc(context,
                             strategy.has_pipeline() ? "pipeline.micro_batches" : "train.gradient_accumulation.slices"))
-           << "the batch is split into " << slices << " slices, whose sums reproducible does not fix; take 1";
+           << "the batch of a rank is split into " << slices << (strategy.has_pipeline() ? " micro-batches" : " slices")
+           << ", which do not divide its " << parts / pieces << " parts of reproducible";
   return success();
 }

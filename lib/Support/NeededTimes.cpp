@@ -61,17 +61,20 @@ DictionaryAttr NeededTimes::unite(DictionaryAttr left, DictionaryAttr right) {
   return known = both.getDictionary(context);
 }
 
-DictionaryAttr NeededTimes::withoutFirst(DictionaryAttr times, Axis axis) {
-  auto [known, isNew] = rests.try_emplace({times, axis});
+DictionaryAttr NeededTimes::atSums(DictionaryAttr times, dist::AccumulateOp op) {
+  Axis axis = *mesh.find(op.getAxis());
+  auto [known, isNew] = sums.try_emplace({times, axis, op.getSumsAttr()});
   if (!isNew)
     return known->second;
   StringRef name = mesh.getName(axis);
+  auto afterFirst = llvm::to_vector(llvm::seq<int64_t>(1, mesh.getSize(axis)));
+  ArrayRef<int64_t> adding = op.getSums().value_or(afterFirst);
   Coordinates list;
   if (auto own = times.getAs<DenseI64ArrayAttr>(name))
-    list.assign(own.asArrayRef().begin(), own.asArrayRef().end());
+    std::set_intersection(adding.begin(), adding.end(), own.asArrayRef().begin(), own.asArrayRef().end(),
+                          std::back_inserter(list));
   else
-    list = llvm::to_vector(llvm::seq(mesh.getSize(axis)));
-  llvm::erase(list, 0);
+    list.assign(adding.begin(), adding.end());
   if (list.empty())
     return {};
   NamedAttrList rest(times);
@@ -157,9 +160,7 @@ LogicalResult NeededTimes::visit(Operation *op) {
   DictionaryAttr times = needs.lookup(op);
   auto accumulate = dyn_cast<dist::AccumulateOp>(op);
   for (Value operand : op->getOperands())
-    need(operand, times && accumulate && operand == accumulate.getBefore()
-                      ? withoutFirst(times, *mesh.find(accumulate.getAxis()))
-                      : times);
+    need(operand, times && accumulate && operand == accumulate.getBefore() ? atSums(times, accumulate) : times);
   return success();
 }
 

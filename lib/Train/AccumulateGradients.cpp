@@ -158,7 +158,8 @@ private:
     net::NetBuilder build(builder, gradient.getLoc());
     Type own = net::elementTypeOf(gradient), wide = net::elementTypeOf(before);
     Value addend = build.convert(gradient, wide);
-    Value sum = dist::AccumulateOp::create(builder, gradient.getLoc(), before, addend, dist::kAccumulationAxis);
+    Value sum = dist::AccumulateOp::create(builder, gradient.getLoc(), before, addend, dist::kAccumulationAxis,
+                                           DenseI64ArrayAttr());
     // With a name of its own the sum cannot take the gradient's name when Simplify merges the two.
     net::kNameAttr.set(sum.getDefiningOp(), accumulator.getSymNameAttr());
     Value mean = average ? build.scale(sum, 1.0 / static_cast<double>(steps)) : sum;

@@ -56,3 +56,28 @@ func.func @returned_whole(%x: tensor<3x8xf32> {dist.mapping = #dist.mapping<dims
   // CHECK: return %[[WHOLE]]
   return %y : tensor<3x8xf32>
 }
+
+// -----
+
+// Four slices of a sum in a fixed order are added by a tree, which has an accumulator for each level.
+
+dist.mesh @mesh <["dp" = 2, slices "micro" = 4]>
+net.variable parameter @w : tensor<3xf32>
+// CHECK: net.variable accumulator @"accumulator/loss" : tensor<f32>
+// CHECK: net.variable accumulator @"accumulator/loss_0" : tensor<f32>
+// CHECK-LABEL: @tree
+func.func @tree(%x: tensor<8x3xf32> {dist.mapping = #dist.mapping<dims = [["dp", "micro"], []]>}) -> tensor<f32> attributes {net.sum_parts = 8 : i64} {
+  %w = net.read @w : tensor<3xf32>
+  %all = net.broadcast %w dims = [1] : tensor<3xf32> -> tensor<8x3xf32>
+  %y = net.multiply %x, %all : tensor<8x3xf32>
+  // CHECK: %[[SLICE:.*]] = net.reduce sum %{{.*}} dims = [0, 1] {net.sum_parts = 1 : i64} : tensor<1x3xf32> -> tensor<f32>
+  // CHECK: %[[FIRST:.*]] = net.read @"accumulator/loss" : tensor<f32>
+  // CHECK: %[[PAIR:.*]] = dist.accumulate %[[FIRST]], %[[SLICE]] over "micro" sums [1, 3] : tensor<f32>
+  // CHECK: net.assign @"accumulator/loss", %[[PAIR]] {dist.during = {micro = array<i64: 0, 2>}}
+  // CHECK: %[[SECOND:.*]] = net.read @"accumulator/loss_0" : tensor<f32>
+  // CHECK: %[[SUM:.*]] = dist.accumulate %[[SECOND]], %[[PAIR]] over "micro" sums [3] {net.name = "loss"}
+  // CHECK: net.assign @"accumulator/loss_0", %[[SUM]] {dist.during = {micro = array<i64: 1>}}
+  // CHECK: dist.c_allreduce %[[SUM]] axes ["dp"] from <dims = [], partial = tree ["dp"]>
+  %sum = net.reduce sum %y dims = [0, 1] {net.name = "loss", net.sum_parts = 8 : i64} : tensor<8x3xf32> -> tensor<f32>
+  return %sum : tensor<f32>
+}

@@ -128,3 +128,33 @@ func.func @once(%x: tensor<8xf32>) -> tensor<8xf32> {
   net.assign @u, %late {dist.during = {micro = array<i64: 3>}} : tensor<2x4xf32>
   return %sum : tensor<8xf32>
 }
+
+// -----
+
+// Tests that the levels of a tree add at their own times: pairs after every second slice, both of them after the last one.
+
+// CHECK-LABEL: @tree
+// CHECK: %[[SLICE:.*]] = net.negate %arg0 : tensor<4xf32>
+// CHECK-NEXT: %[[FIRST:.*]] = net.read @"accumulator/g" : tensor<4xf32>
+// CHECK-NEXT: %[[PAIR:.*]] = net.add %[[FIRST]], %[[SLICE]] {dist.on = {micro = array<i64: 1>}}
+// CHECK-NEXT: %[[KEPT:.*]] = dist.either %[[SLICE]] on {micro = array<i64: 0, 2>} else %[[PAIR]] {dist.on = {micro = array<i64: 0, 1, 2>}}
+// CHECK-NEXT: %[[LAST:.*]] = net.add %[[FIRST]], %[[SLICE]] {dist.on = {micro = array<i64: 3>}}
+// CHECK-NEXT: net.assign @"accumulator/g", %[[KEPT]] {dist.on = {micro = array<i64: 0, 2>}}
+// CHECK-NEXT: %[[SECOND:.*]] = net.read @"accumulator/h" : tensor<4xf32>
+// CHECK-NEXT: %[[ALL:.*]] = net.add %[[SECOND]], %[[LAST]] {dist.on = {micro = array<i64: 3>}}
+// CHECK-NEXT: net.assign @"accumulator/h", %[[KEPT]] {dist.on = {micro = array<i64: 1>}}
+// CHECK-NEXT: net.abs %[[ALL]] {dist.on = {micro = array<i64: 3>}}
+dist.mesh @mesh <[slices "micro" = 4]>
+net.variable accumulator @"accumulator/g" : tensor<4xf32>
+net.variable accumulator @"accumulator/h" : tensor<4xf32>
+func.func @tree(%x: tensor<4xf32>) -> (tensor<4xf32> {dist.during = {micro = array<i64: 3>}}) {
+  %slice = net.negate %x : tensor<4xf32>
+  %first = net.read @"accumulator/g" : tensor<4xf32>
+  %pair = dist.accumulate %first, %slice over "micro" sums [1, 3] : tensor<4xf32>
+  net.assign @"accumulator/g", %pair {dist.during = {micro = array<i64: 0, 2>}} : tensor<4xf32>
+  %second = net.read @"accumulator/h" : tensor<4xf32>
+  %all = dist.accumulate %second, %pair over "micro" sums [3] : tensor<4xf32>
+  net.assign @"accumulator/h", %all {dist.during = {micro = array<i64: 1>}} : tensor<4xf32>
+  %late = net.abs %all : tensor<4xf32>
+  return %late : tensor<4xf32>
+}

@@ -26,6 +26,8 @@ public:
 
   /// The times at which `op` is needed, empty for all times; null if it is never needed.
   mlir::DictionaryAttr get(mlir::Operation *op) const { return needs.lookup(op); }
+  /// Notes the times at which `op`, which was made in the place of another, is needed.
+  void set(mlir::Operation *op, mlir::DictionaryAttr times) { needs[op] = times; }
   /// The number of times at which `op` is needed.
   int64_t count(mlir::Operation *op) const;
   /// The number of all times of the mesh.
@@ -36,8 +38,8 @@ public:
   mlir::DictionaryAttr getOfUsers(mlir::Value value, llvm::function_ref<bool(mlir::Operation *)> isMeant);
   /// True if the two sets have no time in common.
   static bool areApart(mlir::DictionaryAttr left, mlir::DictionaryAttr right);
-  /// `times` without the first coordinate of `axis`; null if that leaves no time.
-  mlir::DictionaryAttr withoutFirst(mlir::DictionaryAttr times, dist::Axis axis);
+  /// The `times` at which `op` adds, and does not just begin with its addend; null if it never does.
+  mlir::DictionaryAttr atSums(mlir::DictionaryAttr times, dist::AccumulateOp op);
   /// `times` at the first coordinate of `axis` alone.
   mlir::DictionaryAttr onlyFirst(mlir::DictionaryAttr times, dist::Axis axis) const;
 
@@ -55,7 +57,7 @@ private:
   llvm::DenseMap<mlir::Operation *, mlir::DictionaryAttr> needs;
   /// There are few sets, whatever the number of operations.
   llvm::DenseMap<std::pair<mlir::DictionaryAttr, mlir::DictionaryAttr>, mlir::DictionaryAttr> unions;
-  llvm::DenseMap<std::pair<mlir::DictionaryAttr, dist::Axis>, mlir::DictionaryAttr> rests;
+  llvm::DenseMap<std::tuple<mlir::DictionaryAttr, dist::Axis, mlir::Attribute>, mlir::DictionaryAttr> sums;
 };
 
 } // namespace meshwright

@@ -33,3 +33,27 @@ func.func @accumulate_c2_ranks(%g: tensor<4xf32>) {
   %1 = dist.accumulate %0, %g over "dp" : tensor<4xf32>
   return
 }
+
+// -----
+
+// Tests that sums begin after the first coordinate and ascend within the axis.
+
+dist.mesh @mesh <[slices "micro" = 4]>
+net.variable accumulator @a : tensor<f32>
+func.func @sums(%x: tensor<f32>) {
+  %before = net.read @a : tensor<f32>
+  // expected-error @below {{sums at coordinate 0 after 0 of axis "micro" of size 4; these ascend, and the first has nothing to add to}}
+  %sum = dist.accumulate %before, %x over "micro" sums [0, 1] : tensor<f32>
+  return
+}
+
+// -----
+
+dist.mesh @mesh <[slices "micro" = 4]>
+net.variable accumulator @a : tensor<f32>
+func.func @sums(%x: tensor<f32>) {
+  %before = net.read @a : tensor<f32>
+  // expected-error @below {{sums at coordinate 4 after 3 of axis "micro" of size 4}}
+  %sum = dist.accumulate %before, %x over "micro" sums [1, 3, 4] : tensor<f32>
+  return
+}

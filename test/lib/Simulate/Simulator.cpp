@@ -228,7 +228,7 @@ FailureOr<RankTensors> Simulator::choose(EitherOp op, const RankTensors &held, c
 
 FailureOr<RankTensors> Simulator::accumulate(dist::AccumulateOp op, const RankTensors &before,
                                              const RankTensors &addend) {
-  if (slice == 0)
+  if (op.getSums() ? !llvm::is_contained(*op.getSums(), slice) : slice == 0)
     return addend;
   auto runs = [&](int64_t rank) { return isOn(getOn(op.getOperation()), rank); };
   if (failed(checkHeld(op, before, runs)) || failed(checkHeld(op, addend, runs)))

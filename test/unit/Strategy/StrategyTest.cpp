@@ -382,8 +382,15 @@ TEST_F(StrategyTest, Reproducible) {
             "the batch is split among 3 ranks, which do not divide the 8 parts of reproducible");
   EXPECT_EQ(check(with("16", "train { sgd {} } reproducible {}")),
             "the batch is split among 16 ranks, which do not divide the 8 parts of reproducible");
-  EXPECT_EQ(check(with("2", "train { sgd {} gradient_accumulation { slices: 4 } } reproducible {}")),
-            "the batch is split into 4 slices, whose sums reproducible does not fix; take 1");
+  EXPECT_EQ(check(with("2", "train { sgd {} gradient_accumulation { slices: 4 } } reproducible {}")), "");
+  EXPECT_EQ(check(with("2", "train { sgd {} gradient_accumulation { slices: 8 } } reproducible {}")),
+            "the batch of a rank is split into 8 slices, which do not divide its 4 parts of reproducible");
+  EXPECT_EQ(check(with("1", "train { sgd {} gradient_accumulation { slices: 3 } } reproducible {}")),
+            "the batch of a rank is split into 3 slices, which do not divide its 8 parts of reproducible");
+  EXPECT_EQ(check(with("2", "zero { axes: \"dp\" stage: 2 } reproducible {} train { sgd {} gradient_accumulation { "
+                            "slices: 2 reduce: EVERY_STEP } }")),
+            "train.gradient_accumulation.reduce is EVERY_STEP, which adds the sums of ranks before those of their "
+            "slices; reproducible adds slices first, so it needs AT_UPDATE");
 }
 
 // Tests that the axes of zero are some of those that data is split over.
