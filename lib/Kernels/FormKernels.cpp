@@ -229,22 +229,52 @@ void Former::buildKernel(ArrayRef<unsigned> members) {
   ++numKernels;
 }
 
-/// True if every sum of floats in a kernel of several operations has the order that its shape alone gives it. The lanes
-/// of a row take turns element by element, so a row that its neighbours cut into shorter loops is added alike if the
-/// innermost fills all lanes. What a row's neighbours make of a sum that is not complete at its end is not compared.
-static bool keepsOrder(const KernelPlan &plan) {
-  constexpr int64_t mostLanes = 16;
-  size_t columnLoops = plan.loops.size() - plan.numRowLoops;
-  for (const Reduction &reduction : plan.reductions) {
-    if (!isa<arith::AddFOp, arith::MulFOp>(reduction.combiner) || columnLoops == 0)
-      continue;
-    unsigned innermost = plan.loops.back();
-    bool isCarried = !reduction.position.uses(innermost);
-    if (!reduction.row && isCarried)
-      return false;
-    if (reduction.row && columnLoops > 1 && plan.variables[innermost].extent % mostLanes != 0)
-      return false;
+/// How the elements of a sum are added: in lanes along the innermost loop, if that is one of the sum, and one by one
+/// otherwise. Rows keep their lanes from one turn of the innermost loop to the next.
+struct SumOrder {
+  enum Kind { OneByOne, Lanes, Row } kind = OneByOne;
+  /// The extent of the innermost loop.
+  int64_t extent = 0;
+
+  /// True if both orders are the same. All lanes of a row are filled by either loop if they divide both extents.
+  bool operator==(const SumOrder &other) const {
+    constexpr int64_t mostLanes = 16;
+    bool areFull = kind == Row && extent % mostLanes == 0 && other.extent % mostLanes == 0;
+    return kind == other.kind && (kind == OneByOne || areFull || extent == other.extent);
   }
+};
+
+/// The order of a kernel of `op` alone, whose operand lies in the order of its dimensions.
+static SumOrder getOwnOrder(linalg::GenericOp op) {
+  SmallVector<int64_t> ranges = op.getStaticLoopRanges();
+  SmallVector<utils::IteratorType> iterators = op.getIteratorTypesArray();
+  int64_t summed = 1;
+  for (size_t loop = ranges.size(); loop-- > 0;) {
+    if (ranges[loop] != 1 && iterators[loop] != utils::IteratorType::reduction)
+      break;
+    summed *= ranges[loop];
+  }
+  bool isRow = getKeptElements(op) >= 0;
+  return {summed == 1 ? SumOrder::OneByOne : isRow ? SumOrder::Row : SumOrder::Lanes, summed};
+}
+
+/// The order in which `plan` adds.
+static SumOrder getOrder(const KernelPlan &plan, const Reduction &reduction) {
+  if (plan.loops.size() == plan.numRowLoops)
+    return {};
+  unsigned innermost = plan.loops.back();
+  int64_t extent = plan.variables[innermost].extent;
+  if (reduction.row)
+    return {SumOrder::Row, extent};
+  return {reduction.position.uses(innermost) ? SumOrder::OneByOne : SumOrder::Lanes, extent};
+}
+
+/// True if every sum of floats in a kernel of several operations has the order that it has alone.
+static bool keepsOrder(const KernelPlan &plan) {
+  for (const Reduction &reduction : plan.reductions)
+    if (isa<arith::AddFOp, arith::MulFOp>(reduction.combiner) &&
+        !(getOrder(plan, reduction) == getOwnOrder(reduction.op)))
+      return false;
   // Where an accumulation has no linear position, no loop of the kernel has lanes.
   return llvm::all_of(plan.reductions, [&](const Reduction &reduction) {
     return llvm::all_of(reduction.position.terms,

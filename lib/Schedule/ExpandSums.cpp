@@ -31,6 +31,9 @@ public:
   Expansion(Operation *op, int64_t parts) : op(op), parts(parts), builder(op), build(builder, op->getLoc()) {}
 
   void expandReduce(net::ReduceOp reduce);
+  void replaceReduce(net::ReduceOp reduce) {
+    replace(this->reduce(reduce.getKind(), reduce.getOperand(), reduce.getDims()));
+  }
   /// A scatter into zeros, or a convolution: the sum of the same operation on parts of two operands.
   void expandOperands(unsigned first, unsigned second);
 
@@ -39,6 +42,7 @@ private:
   Value keep(Value value);
   /// The sum of makePart(begin), ..., makePart(end - 1) by halves, so that few parts exist at a time.
   Value addTree(int64_t begin, int64_t end, llvm::function_ref<Value(int64_t)> makePart);
+  Value reduce(ReduceKind kind, Value value, ArrayRef<int64_t> dims);
   void replace(Value value);
   Value slice(Value value, int64_t dim, int64_t part);
 
@@ -83,6 +87,22 @@ Value Expansion::slice(Value value, int64_t dim, int64_t part) {
   return keep(build.slice(value, starts, limits, steps));
 }
 
+/// The reduction of `value` over `dims`. If dimensions that stay follow these, each of their elements is a column,
+/// which kernels add one by one; but one column alone is a row, which they add by lanes. A rank that has one of several
+/// computes it twice, side by side.
+Value Expansion::reduce(ReduceKind kind, Value value, ArrayRef<int64_t> dims) {
+  ArrayRef<int64_t> shape = net::shapeOf(value), columns = shape.drop_front(dims.back() + 1);
+  if (columns.empty() || llvm::any_of(columns, [](int64_t size) { return size != 1; }))
+    return keep(build.reduce(kind, value, dims));
+  SmallVector<int64_t> two(shape), all = llvm::to_vector(llvm::seq<int64_t>(shape.size() - 1));
+  two.back() = 2;
+  Value column = keep(build.reshape(value, shape.drop_back()));
+  Value sums = keep(build.reduce(kind, keep(build.broadcast(column, two, all)), dims));
+  SmallVector<int64_t> limits(net::shapeOf(sums)), starts(limits.size(), 0), steps(limits.size(), 1);
+  limits.back() = 1;
+  return keep(build.slice(sums, starts, limits, steps));
+}
+
 void Expansion::expandReduce(net::ReduceOp reduce) {
   // The first summed dimension becomes parts x what is summed of each; the result has the parts where that was.
   ArrayRef<int64_t> dims = reduce.getDims();
@@ -92,7 +112,7 @@ void Expansion::expandReduce(net::ReduceOp reduce) {
   shape.insert(shape.begin() + first, parts);
   for (int64_t dim : dims)
     inner.push_back(dim + 1);
-  Value sums = keep(build.reduce(ReduceKind::Sum, keep(build.reshape(reduce.getOperand(), shape)), inner));
+  Value sums = this->reduce(ReduceKind::Sum, keep(build.reshape(reduce.getOperand(), shape)), inner);
   ArrayRef<int64_t> result = net::shapeOf(reduce.getResult());
   replace(addTree(0, parts, [&](int64_t part) {
     SmallVector<int64_t> sumShape(net::shapeOf(sums)), starts(sumShape.size(), 0), limits(sumShape);
@@ -157,8 +177,8 @@ struct ExpandSumsPass : schedule::impl::ExpandSumsPassBase<ExpandSumsPass> {
         foldRounding(dot);
         continue;
       }
+      Expansion expansion(op, parts);
       if (parts > 1) {
-        Expansion expansion(op, parts);
         if (auto reduce = dyn_cast<net::ReduceOp>(op))
           expansion.expandReduce(reduce);
         else if (isa<net::ConvolutionOp>(op))
@@ -166,6 +186,8 @@ struct ExpandSumsPass : schedule::impl::ExpandSumsPassBase<ExpandSumsPass> {
         else
           expansion.expandOperands(1, 2);
         ++numExpanded;
+      } else if (auto reduce = dyn_cast<net::ReduceOp>(op)) {
+        expansion.replaceReduce(reduce);
       } else if (!isa<net::ConvolutionOp>(op)) {
         net::kSumPartsAttr.remove(op);
       }

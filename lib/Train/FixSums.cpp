@@ -100,6 +100,33 @@ static Operation *widen(Operation *op) {
   return sum.getDefiningOp();
 }
 
+/// Sums over the last dimensions of `reduce` first if others, which stay, stand between them and those before, and
+/// returns the rest of the sum. Kernels add rows of the last dimensions by lanes and all else one by one: then it does
+/// not matter how much of what stays a rank has.
+static net::ReduceOp splitRows(net::ReduceOp reduce) {
+  ArrayRef<int64_t> shape = net::shapeOf(reduce.getOperand());
+  SmallVector<int64_t> rows, rest(reduce.getDims());
+  int64_t dim = static_cast<int64_t>(shape.size()) - 1;
+  for (; dim >= 0 && (shape[dim] == 1 || llvm::is_contained(rest, dim)); --dim)
+    if (llvm::is_contained(rest, dim)) {
+      llvm::erase(rest, dim);
+      rows.insert(rows.begin(), dim);
+    }
+  bool isNothing = llvm::all_of(rows, [&](int64_t row) { return shape[row] == 1; });
+  if (isNothing || rest.empty())
+    return reduce;
+  OpBuilder builder(reduce);
+  net::NetBuilder build(builder, reduce.getLoc());
+  Value ofRows = build.reduce(reduce.getKind(), reduce.getOperand(), rows);
+  Value sum = build.reduce(reduce.getKind(), ofRows, rest);
+  inherit(ofRows.getDefiningOp(), reduce, Inherit::Companion);
+  inherit(sum.getDefiningOp(), reduce, Inherit::Replacement);
+  net::kSumPartsAttr.set(ofRows.getDefiningOp(), builder.getI64IntegerAttr(1));
+  reduce.getResult().replaceAllUsesWith(sum);
+  reduce.erase();
+  return sum.getDefiningOp<net::ReduceOp>();
+}
+
 /// Lets `op` scatter into zeros and adds the result to its operand, so that the parts of the updates begin at nothing.
 static void separate(net::ScatterOp op) {
   if (matchPattern(op.getOperand(), m_AnyZeroFloat()))
@@ -143,6 +170,8 @@ struct FixSumsPass : train::impl::FixSumsPassBase<FixSumsPass> {
           separate(scatter);
         if (!scatter && isNarrow(op->getResult(0)) && (chosen > 1 || isa<net::ReduceOp>(op)))
           op = widen(op);
+        if (auto reduce = dyn_cast<net::ReduceOp>(op))
+          op = splitRows(reduce);
         net::kSumPartsAttr.set(op, number(chosen));
       }
     }

@@ -73,6 +73,10 @@ NETWORKS = {
                    ("*.shared.embedding", 0, 1, True)],
     },
     "resnet": {"inputs": ["x", "y"], "splits": [("*.head.kernel", 1, 1, True), ("*.head.bias", 0, 1, True)]},
+    "unet": {
+        "inputs": ["x", "y"],
+        "splits": [("*.conv.kernel", 3, 1, False), ("*.norm.*", 0, 1, False), ("*.up.kernel", 3, 1, False), ("*.up.bias", 0, 1, False)],
+    },
     "vit": {
         "inputs": ["x", "y"],
         "splits": [("*.attention.attention.*.kernel", 1, 1, False), ("*.attention.attention.*.bias", 0, 1, False),

@@ -1,16 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # REQUIRES: mpi
-# RUN: %python %s gpt2 serial dp2 dp8+tcp tp2+sequence dp2xtp2+zero3 dp4+zero2whole+mpi
+# RUN: %python %s gpt2 serial dp2 dp8+tcp tp2+sequence dp2xtp2+zero3 dp4+zero2whole+mpi dp2+slices4 pp2xdp2+micro4
 # RUN: %python %s gpt2 serial+merge2 dp2+merge2 dp4+zero2+merge2every --steps=4
 # RUN: %python %s llama --precision=bf16 serial dp4 dp2xtp2
 # RUN: %python %s mixture serial tp4 dp2+zero3
+# RUN: %python %s unet serial tp2 tp4 dp2+slices2+zero3 pp2+micro4-zb_h1
+# RUN: %python %s unet --precision=bf16 serial dp2xtp2 serial+slices4
+# RUN: %python %s resnet serial dp2 tp2
+# RUN: %python %s bert serial dp2xtp2
 """Trains networks with `reproducible` on many meshes and wants one hash of all variables and losses.
 
 usage: reproducible.py NETWORK [--steps=N] [--precision=bf16] MESH...
        reproducible.py NETWORK [--steps=N] [--precision=bf16] all
 
 NETWORK is gpt2, llama, mixture and so on, as in case.py, in f32, and so is MESH. A mesh with `+tcp` or `+mpi` runs on processes;
-`all` stands for those in MESHES. A campaign is `reproducible.py gpt2 --steps=100 all`.
+`all` stands for those in MESHES, or in WHOLE for networks that mix the samples of a batch and have no slices. A campaign is
+`reproducible.py gpt2 --steps=100 all`.
 """
 import argparse
 import hashlib
@@ -28,8 +33,11 @@ from case import FIXTURES, NETWORKS, make_strategy, narrow_graph, read_safetenso
 INIT = 'init { match: "*" normal { mean: 0.02 stddev: 0.1 } }\n'
 
 
-MESHES = ["serial", "dp2", "dp4", "dp8", "tp2", "tp4", "tp2+sequence", "dp2xtp2", "dp2xtp2+sequence", "dp4+zero1", "dp4+zero2", "dp4+zero3",
-          "dp4+zero1whole", "dp4+zero2whole", "dp4+zero3whole", "dp2xep2+zero3-ep", "dp4+tcp", "dp4+mpi"]
+WHOLE = ["serial", "dp2", "dp4", "dp8", "tp2", "tp4", "dp2xtp2", "dp4+zero1", "dp4+zero2", "dp4+zero3", "dp4+zero1whole", "dp4+zero2whole",
+         "dp4+zero3whole", "dp2xtp2+zero3", "dp4+tcp", "dp4+mpi"]
+MESHES = WHOLE + ["tp2+sequence", "serial+slices2", "serial+slices4", "dp2+slices4", "dp2+slices2+zero2", "pp2+micro4-fill_drain", "pp2+micro4",
+                  "pp2xdp2+micro2", "pp2xdp2+micro4-zb_h1"]
+MIXING = {"mixture", "resnet", "lstm"}
 
 
 def write_feed(network, path):
@@ -87,7 +95,7 @@ def main():
     arguments = parser.parse_args()
     results = {}
     if arguments.meshes == ["all"]:
-        arguments.meshes = MESHES
+        arguments.meshes = WHOLE if arguments.network in MIXING else MESHES
     for spec in arguments.meshes:
         with tempfile.TemporaryDirectory() as name:
             results[spec] = make_hash(pathlib.Path(name), arguments.network, spec, arguments.steps, arguments.precision)

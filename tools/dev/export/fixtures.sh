@@ -32,6 +32,8 @@ export_text llama-tiny-bf16 ""
 "$python" "$here/reference.py" llama-tiny-bf16 "$out/reference/llama-tiny-bf16" --optimizers ""
 export_text vit-tiny-f64 ""
 "$python" "$here/reference.py" vit-tiny-f64 "$out/reference/vit-tiny-f64" --optimizers adamw
+export_text unet-tiny-f64 ""
+"$python" "$here/reference.py" unet-tiny-f64 "$out/reference/unet-tiny-f64" --optimizers adamw
 export_text resnet-tiny-f64 ""
 "$python" "$here/reference.py" resnet-tiny-f64 "$out/reference/resnet-tiny-f64" --optimizers momentum
 for network in gpt2-tiny-f64 bert-tiny-f64 mlp-tiny-f64 llama-checkpoint-tiny-f64; do

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Classifiers of images: ResNet-18 in Flax, and ViT of transformers."""
+"""Networks for images: ResNet-18 and a UNet in Flax, and ViT of transformers."""
 
 import logging
 from typing import Any
@@ -55,6 +55,48 @@ class ResNet(nn.Module):
         return nn.Dense(self.classes, dtype=self.dtype, name="head")(x.mean((1, 2)))
 
 
+class Down(nn.Module):
+    """A convolution of 3 x 3, a norm over the channels and places of each image, and a SiLU."""
+
+    width: int
+    strides: int
+    dtype: Any
+
+    @nn.compact
+    def __call__(self, x):
+        x = nn.Conv(self.width, (3, 3), (self.strides, self.strides), padding=1, use_bias=False, dtype=self.dtype, name="conv")(x)
+        return nn.silu(nn.GroupNorm(2, dtype=self.dtype, name="norm")(x))
+
+
+class Up(nn.Module):
+    """A transposed convolution to twice the size, joined with what was of that size on the way down."""
+
+    width: int
+    dtype: Any
+
+    @nn.compact
+    def __call__(self, x, past):
+        x = nn.ConvTranspose(self.width, (2, 2), (2, 2), dtype=self.dtype, name="up")(x)
+        return Down(self.width, 1, self.dtype, name="joined")(jnp.concatenate([x, past], -1))
+
+
+class UNet(nn.Module):
+    """Two levels down and up; `channels` in and out."""
+
+    width: int
+    channels: int
+    dtype: Any
+
+    @nn.compact
+    def __call__(self, x):
+        large = Down(self.width, 1, self.dtype, name="block0")(x)
+        middle = Down(2 * self.width, 2, self.dtype, name="block1")(large)
+        x = Down(4 * self.width, 2, self.dtype, name="block2")(middle)
+        x = Up(2 * self.width, self.dtype, name="block3")(x, middle)
+        x = Up(self.width, self.dtype, name="block4")(x, large)
+        return nn.Conv(self.channels, (1, 1), dtype=self.dtype, name="head")(x)
+
+
 def images(size, classes, batch, dtype):
     """The inputs of a classifier of images, and how to draw them."""
 
@@ -77,6 +119,18 @@ def resnet(width, classes, size, batch, dtype):
         return optax.softmax_cross_entropy_with_integer_labels(logits, y).mean()
 
     return Network(loss, in_type(variables["params"], dtype), inputs, draw)
+
+
+def unet(width, channels, size, batch, dtype):
+    """Predicts an image from another one."""
+    model, shape = UNet(width, channels, dtype), jax.ShapeDtypeStruct((batch, size, size, channels), dtype)
+    parameters = jax.eval_shape(lambda: model.init(jax.random.PRNGKey(0), jnp.zeros(shape.shape, dtype)))["params"]
+
+    def loss(p, x, y):
+        return jnp.mean((model.apply({"params": p}, x) - y) ** 2)
+
+    draw = lambda rng: {name: rng.standard_normal(shape.shape).astype(dtype) for name in ("x", "y")}
+    return Network(loss, in_type(parameters, dtype), {"x": shape, "y": shape}, draw)
 
 
 def vit(layers, width, heads, classes, size, patch, batch, dtype):

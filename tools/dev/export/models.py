@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from images import resnet, vit
+from images import resnet, unet, vit
 from llama import llama
 from mixture import mixture
 from network import Network, in_type, next_token_loss, token_batch, tokens, with_keys
@@ -176,5 +176,6 @@ NETWORKS = {
     "mlp-tiny-f64": lambda: mlp((12, 24, 16, 10), 8, jnp.float64),
     "resnet-tiny-f64": lambda: resnet(2, 10, 20, 8, jnp.float64),
     "resnet-18": lambda: resnet(64, 1000, 224, 8, jnp.float32),
+    "unet-tiny-f64": lambda: unet(4, 3, 12, 8, jnp.float64),
     "vit-tiny-f64": lambda: vit(2, 16, 4, 10, 16, 4, 8, jnp.float64),
 }
