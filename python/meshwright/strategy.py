@@ -1271,7 +1271,7 @@ class Reproducible(Message):
         parts: Optional[int] = None,
     ) -> None:
         """Args:
-            parts: The number of parts of every sum, a power of two. The sizes of all axes that split a sum multiply to a divisor of it. Default: 8.
+            parts: The number of parts of every sum, a power of two. The sizes of all axes that split a sum, and the slices or micro-batches of a rank, multiply to a divisor of it. Default: 8.
         """
         super().__init__({"parts": parts})
 

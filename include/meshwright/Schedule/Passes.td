@@ -28,8 +28,9 @@ def ElideEmptyPass : Pass<"dist-schedule-elide-empty", "mlir::ModuleOp"> {
 def ExpandSumsPass : Pass<"dist-schedule-expand-sums", "mlir::ModuleOp"> {
   let summary = "adds the parts of sums by a tree";
   let description = [{
-    A sum or scatter in several parts (`net.sum_parts`) becomes one for each part, and additions of neighbours, of pairs of
-    neighbours, and so on. A product keeps its parts, and takes over a conversion to 16 bits that alone reads it.
+    A sum, scatter or convolution in several parts (`net.sum_parts`) becomes one for each part, and additions of
+    neighbours, of pairs of neighbours, and so on. A product keeps its parts, and takes over a conversion to 16 bits that
+    alone reads it. A sum whose result ends in dimensions of size 1 is that of two equal columns.
 
     Example:
     ```mlir

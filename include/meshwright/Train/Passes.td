@@ -129,8 +129,10 @@ def FixSumsPass : Pass<"dist-train-fix-sums", "::mlir::ModuleOp"> {
   let description = [{
     Gives every sum, product and scatter of floats the number of equal parts in which its first summed dimension is
     added up (`net.sum_parts`): `parts` if that divides the dimension, otherwise 1, and then the dimension stays whole on
-    every rank; so does that of a product with batch dimensions whose parts would have fewer than 32 terms. A sum in 16 bits becomes one in f32 that is rounded afterwards, and a scatter adds into zeros, which are
-    added to its operand. The mark on the function keeps partial sums from passing arithmetic.
+    every rank; so does that of a product with batch dimensions whose parts would have fewer than 32 terms, and that of
+    a convolution over channels. A sum in 16 bits becomes one in f32 that is rounded afterwards, a scatter adds into
+    zeros, which are added to its operand, and a sum over last dimensions and others before, between which some stay,
+    becomes two. The mark on the function keeps partial sums from passing arithmetic.
 
     Example: after `--dist-train-fix-sums=parts=2`
     ```mlir
