@@ -89,8 +89,8 @@ LogicalResult TimeVerifier::followSum(AccumulateOp op, int64_t time) {
     range.first = before->second.first;
   }
   covered[op.getResult()] = range;
-  bool isRead =
-      llvm::any_of(op.getResult().getUsers(), [](Operation *user) { return !isa<AccumulateOp, net::AssignOp>(user); });
+  bool isRead = llvm::any_of(op.getResult().getUsers(),
+                             [](Operation *user) { return !isa<AccumulateOp>(user) && !isa<net::AssignOp>(user); });
   if (isRead && time == size - 1 && range != Range(0, size))
     return op.emitOpError() << "has slices " << range.first << " to " << range.second - 1 << " of axis \"" << axis
                             << "\" after the last of " << size << ", and is read";
