@@ -5,39 +5,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/runtime/Comparator.h"
-#include "meshwright/runtime/Rounding.h"
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 using namespace meshwright;
 using namespace meshwright::runtime;
-
-ElementSamples::ElementSamples(DType type, double found, double reference, std::optional<double> old)
-    : type(type), found(found), reference(reference),
-      magnitude(std::max(std::fabs(reference), std::fabs(old.value_or(0)))), old(old),
-      change(old ? std::fabs(reference - *old) : 0) {}
-
-void ElementSamples::add(double sample, unsigned places) {
-  // A sample that is not finite says nothing of the size of an error.
-  if (!std::isfinite(sample))
-    return;
-  magnitude = std::max(magnitude, std::fabs(sample));
-  error = std::max(error, std::fabs(sample - reference) / places - getSpacing(type, magnitude));
-  if (old)
-    change = std::max(change, std::fabs(sample - *old));
-}
-
-double ElementSamples::getError() const { return std::fabs(found - reference); }
-
-double ElementSamples::getAllowed() const {
-  double allowed = errorFactor * error;
-  if (old)
-    allowed = std::min(allowed, 2 * change);
-  return allowed + lastPlaces * getSpacing(type, magnitude);
-}
-
-double ElementSamples::getRatio() const { return getError() == 0 ? 0 : getError() / getAllowed(); }
 
 FiniteOutcome meshwright::runtime::compareFiniteness(double found, double expected, bool isSkipped) {
   bool isFound = std::isfinite(found), isExpected = std::isfinite(expected);
@@ -54,7 +26,7 @@ static double getEpsilon(DType type) {
 }
 
 void meshwright::runtime::perturb(DType type, std::span<std::byte> value, DType arithmetic, uint64_t seed,
-                                  unsigned places) {
+                                  double places) {
   double epsilon = places * std::max(getEpsilon(type), getEpsilon(arithmetic));
   dispatch(type, [&](auto zero) {
     using T = decltype(zero);

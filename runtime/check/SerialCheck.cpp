@@ -3,8 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // After a step of the ranks, the first process runs the same step of the serial program and of its twin, and compares
-// all outputs and variables. Elements in doubt are few; for them alone twins run that round at random, one after the
-// other until no doubt is left. Serial variables then take the distributed values, unless the programs go apart.
+// all outputs and variables. Few elements differ by more than their last places and the serial program's own error; as
+// soon as there is one, a first sample of all elements is taken. Elements still in doubt are kept by number, and
+// samples follow one after the other until no doubt is left. Serial variables then take the distributed values, unless
+// the programs go apart.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,18 +14,21 @@
 #include "Places.h"
 #include "meshwright/runtime/Readings.h"
 #include "meshwright/runtime/Rounding.h"
-#include <bit>
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <fmt/ranges.h>
 #include <limits>
-#include <map>
 
 using namespace meshwright;
 using namespace meshwright::runtime;
 
-/// The twins that round at random, at most; where programs go apart, always all of them.
+/// The samples of twins that round at random or, without a twin, of the serial program from variables that are moved by
+/// as much, at most; where programs go apart, always all of them.
 static constexpr int mostRuns = 32;
+
+/// The samples of the serial program before those of the twin. For each, nine in ten elements in doubt stay in none.
+static constexpr int movedRuns = 8;
 
 /// The places of their rounding (Rounding.h). An error of so many places counts as so many times smaller; most round by
 /// as many places as errors may be larger, to show what a step, or the sign of a gradient that is next to zero, makes
@@ -75,6 +80,27 @@ Result<std::vector<std::optional<double>>> meshwright::runtime::readScalars(cons
 // The programs
 //===----------------------------------------------------------------------===//
 
+/// The most elements of an array from which a kernel makes one of fewer elements.
+static uint64_t getLongestSum(const Program &program) {
+  uint64_t longest = 1;
+  for (const Task &task : program.tasks())
+    for (const Instruction &instruction : task.instructions()) {
+      const Kernel &kernel = instruction.kernel();
+      auto getElements = [&](int argument) {
+        const Buffer &buffer = program.buffers(static_cast<int>(kernel.arguments(argument)));
+        return buffer.bytes() / getSize(buffer.dtype());
+      };
+      int inputs = kernel.arguments_size() - static_cast<int>(kernel.outputs());
+      uint64_t fewest = std::numeric_limits<uint64_t>::max();
+      for (int i = inputs; i < kernel.arguments_size(); ++i)
+        fewest = std::min(fewest, getElements(i));
+      for (int i = 0; i < inputs; ++i)
+        if (getElements(i) > fewest)
+          longest = std::max(longest, getElements(i));
+    }
+  return longest;
+}
+
 SerialCheck::~SerialCheck() = default;
 
 Result<std::unique_ptr<SerialCheck>> SerialCheck::create(const Session &session, SessionOptions options,
@@ -87,11 +113,7 @@ Result<std::unique_ptr<SerialCheck>> SerialCheck::create(const Session &session,
     MW_TRY_ASSIGN(check->serial, Session::create(session.getPackage(), options));
     if (check->hasTwin())
       MW_TRY(check->createTwin(options));
-    const ValueSet &variables = check->serial->getVariables();
-    check->offsets = {0};
-    for (size_t i = 0; i != variables.size(); ++i)
-      check->offsets.push_back(check->offsets.back() + variables.getBytes(i));
-    check->before.resize(check->offsets.back());
+    check->longestSum = getLongestSum(session.getPackage().message().serial());
   }
   check->arithmetic = session.getPackage().getArithmetic();
   return check;
@@ -153,16 +175,13 @@ Status SerialCheck::synchronize() {
   return {};
 }
 
-/// The variables of a session, one after another.
-static std::vector<std::byte> saveVariables(const Session &session) {
-  const ValueSet &variables = session.getVariables();
-  std::vector<std::byte> bytes;
-  for (size_t i = 0; i != variables.size(); ++i) {
-    size_t begin = bytes.size();
-    bytes.resize(begin + variables.getBytes(i));
-    variables.gather(i, std::span(bytes).subspan(begin));
-  }
-  return bytes;
+void SerialCheck::Snapshot::take(const ValueSet &set) {
+  offsets.resize(1);
+  for (size_t i = 0; i != set.size(); ++i)
+    offsets.push_back(offsets.back() + set.getBytes(i));
+  bytes.resize(offsets.back());
+  for (size_t i = 0; i != set.size(); ++i)
+    set.gather(i, get(i));
 }
 
 static void loadVariables(Session &session, std::span<const std::byte> bytes) {
@@ -185,11 +204,16 @@ static Status runStep(Session &session, uint32_t position) {
 /// Keeps the serial variables, and runs the serial step and that of the twin.
 Status SerialCheck::prepareStep(const Feeder &feeder) {
   position = serial->getAccumulationPosition();
-  before = saveVariables(*serial);
+  before.take(serial->getVariables());
   feeder.scatter(*serial);
   MW_TRY(runStep(*serial, position));
+  for (bool areVariables : {false, true})
+    results[areVariables].take(getSet(*serial, areVariables));
+  next = results[true];
   ++steps;
-  return twin ? runTwin(0, feeder) : Status();
+  samples = 0;
+  isLastMoved = false;
+  return twin ? runTwin(0, std::nullopt, feeder) : Status();
 }
 
 /// Gives a twin's value the elements of another type.
@@ -204,16 +228,24 @@ static void scatterToTwin(Session &twin, const ValueSet &set, size_t i, DType ty
   scatterToPlaces(twin, set, i, std::as_bytes(std::span(wide)));
 }
 
+int SerialCheck::getMostRuns() const { return twin && mode == CheckMode::Together ? movedRuns + mostRuns : mostRuns; }
+
+/// Where programs go apart, a twin goes on from its own variables, so there are twins alone.
+SerialCheck::SampleRun SerialCheck::getRun(int number) const {
+  if (!twin)
+    return {false, static_cast<double>(getPlaces(number))};
+  if (mode == CheckMode::Together && number <= movedRuns)
+    return {false, 0.5};
+  return {true, static_cast<double>(getPlaces(mode == CheckMode::Together ? number - movedRuns : number))};
+}
+
 uint64_t SerialCheck::getSeed(int number) const {
-  return mixBits(steps * (mostRuns + 1) + static_cast<uint64_t>(number));
+  return mixBits(steps * (movedRuns + mostRuns + 1) + static_cast<uint64_t>(number));
 }
 
 /// Runs the step of the twin that rounds nothing, number 0, or of one that rounds at random.
-Status SerialCheck::runTwin(int number, const Feeder &feeder) {
-  std::optional<RandomRounding> rounding;
-  if (number != 0)
-    rounding = {getSeed(number), getPlaces(number)};
-  chooseRounding(rounding);
+Status SerialCheck::runTwin(int number, std::optional<unsigned> places, const Feeder &feeder) {
+  chooseRounding(places ? std::optional(RandomRounding{getSeed(number), *places}) : std::nullopt);
   bool isApart = mode == CheckMode::Apart;
   states.resize(mostRuns + 1);
   const ValueSet &variables = serial->getVariables();
@@ -221,20 +253,22 @@ Status SerialCheck::runTwin(int number, const Feeder &feeder) {
     loadVariables(*twin, states[number]);
   else
     for (size_t i = 0; i != variables.size(); ++i)
-      scatterToTwin(*twin, twin->getVariables(), i, variables.getType(i),
-                    std::span(before).subspan(offsets[i], variables.getBytes(i)));
+      scatterToTwin(*twin, twin->getVariables(), i, variables.getType(i), before.get(i));
   const ValueSet &inputs = twin->getInputs();
   for (size_t i = 0; i != inputs.size(); ++i)
     if (std::optional<TensorView> value = feeder.getValue(inputs.getName(i)))
       scatterToTwin(*twin, inputs, i, value->type, value->bytes);
   MW_TRY(runStep(*twin, position));
-  if (isApart)
-    states[number] = saveVariables(*twin);
+  if (isApart) {
+    Snapshot state;
+    state.take(twin->getVariables());
+    states[number] = std::move(state.bytes);
+  }
   return {};
 }
 
-/// Runs the serial step again: as it was for number 0, else from variables and inputs that are moved by roundings.
-Status SerialCheck::runPerturbed(int number, const Feeder &feeder) {
+/// Runs the serial step again, from variables and inputs that are moved by roundings.
+Status SerialCheck::runPerturbed(int number, double places, const Feeder &feeder) {
   uint64_t seed = getSeed(number);
   bool isApart = mode == CheckMode::Apart;
   states.resize(mostRuns + 1);
@@ -242,25 +276,33 @@ Status SerialCheck::runPerturbed(int number, const Feeder &feeder) {
     for (size_t i = 0; i != set.size(); ++i) {
       std::span<std::byte> value = getScratch(2, set.getBytes(i));
       set.gather(i, value);
-      if (number != 0)
-        perturb(set.getType(i), value, arithmetic, seed + i, getPlaces(number));
+      perturb(set.getType(i), value, arithmetic, seed + i, places);
       serial->scatter(set, i, value);
     }
   };
-  bool isBefore = !isApart || number == 0 || states[number].empty();
-  loadVariables(*serial, isBefore ? before : states[number]);
+  bool isBefore = !isApart || states[number].empty();
+  loadVariables(*serial, isBefore ? before.bytes : states[number]);
   if (isBefore)
     perturbSet(serial->getVariables());
+  if (twin)
+    moved.take(serial->getVariables());
   feeder.scatter(*serial);
   perturbSet(serial->getInputs());
   MW_TRY(runStep(*serial, position));
-  if (isApart)
-    states[number] = saveVariables(*serial);
+  if (isApart) {
+    Snapshot state;
+    state.take(serial->getVariables());
+    states[number] = std::move(state.bytes);
+  }
   return {};
 }
 
-Status SerialCheck::runSample(int number, const Feeder &feeder) {
-  return twin ? runTwin(number, feeder) : runPerturbed(number, feeder);
+/// Takes the next sample of all elements.
+Status SerialCheck::runSample(const Feeder &feeder) {
+  SampleRun run = getRun(++samples);
+  isLastMoved = !run.isTwin;
+  return run.isTwin ? runTwin(samples, static_cast<unsigned>(run.places), feeder)
+                    : runPerturbed(samples, run.places, feeder);
 }
 
 /// Finds out whether both programs report that a gradient was not finite.
@@ -305,12 +347,68 @@ void SerialCheck::note(const Doubt &doubt, CheckReport &report) {
   report.allowed = doubt.samples.getAllowed();
 }
 
-/// The element of a value of a session, which may be a twin.
-static double loadElement(const Session &session, const ValueSet &set, size_t i, std::span<const std::byte> whole,
-                          uint64_t element) {
-  uint64_t lanes = session.getPackage().isTwin() ? static_cast<uint64_t>(set.getShape(i).back()) : 1;
-  return loadAsDouble(set.getType(i), whole.data() + element * lanes * getSize(set.getType(i)));
+template <typename T> static double loadElement(std::span<const std::byte> elements, uint64_t element) {
+  T value;
+  std::memcpy(&value, elements.data() + element * sizeof(T), sizeof(T));
+  if constexpr (isNarrowFloat<T>)
+    return static_cast<float>(value);
+  else
+    return static_cast<double>(value);
 }
+
+/// The largest distance of two elements in one place.
+template <typename T>
+static double getLargestChange(std::span<const std::byte> before, std::span<const std::byte> after) {
+  double largest = 0;
+  for (uint64_t i = 0, n = before.size() / sizeof(T); i != n; ++i)
+    if (double change = std::fabs(loadElement<T>(before, i) - loadElement<T>(after, i)); std::isfinite(change))
+      largest = std::max(largest, change);
+  return largest;
+}
+
+/// Sample `number` of a value: its elements as the run has them. A run from variables that were moved gives a variable
+/// its update there, beside a twin: how far it was moved is no error. Without a twin, the largest change among the
+/// elements of a value is a sample of each, too. That of the element alone may be none: perturbations move little of
+/// what cancels.
+class SerialCheck::SampledValue {
+public:
+  SampledValue(SerialCheck &check, bool isVariable, size_t index)
+      : isUpdate(check.isLastMoved && check.twin && isVariable), hasLargest(!check.twin) {
+    const Session &session = check.isLastMoved ? *check.serial : *check.twin;
+    const ValueSet &set = check.getSet(session, isVariable);
+    if (!check.isLastMoved) {
+      lanes = static_cast<uint64_t>(set.getShape(index).back());
+      places = static_cast<unsigned>(check.getRun(check.samples).places);
+    }
+    std::span<std::byte> whole = check.getScratch(3, set.getBytes(index));
+    set.gather(index, whole);
+    elements = whole;
+    if (isUpdate)
+      moved = check.moved.get(index);
+    if (hasLargest)
+      dispatch(set.getType(index), [&](auto zero) {
+        largest = getLargestChange<decltype(zero)>(check.results[isVariable].get(index), elements);
+      });
+  }
+
+  template <typename T> void addTo(ElementSamples &samples, uint64_t element) const {
+    double sample = lanes == 0 ? loadElement<T>(elements, element) : loadElement<double>(elements, element * lanes);
+    if (isUpdate)
+      sample = samples.old.value_or(0) + (sample - loadElement<T>(moved, element));
+    samples.add(sample, places);
+    if (hasLargest)
+      samples.add(samples.reference + largest);
+  }
+
+private:
+  bool isUpdate, hasLargest;
+  /// Of a twin's places; 0 where it is the serial program's value.
+  uint64_t lanes = 0;
+  /// A run from moved variables has the program's own rounding, which is no larger for a larger perturbation.
+  unsigned places = 1;
+  std::span<const std::byte> elements, moved;
+  double largest = 0;
+};
 
 /// True if the ranks' parts of the value may be rounded before they are added: outputs, gradients among them, and sums
 /// of gradients.
@@ -331,43 +429,57 @@ static double getTypical(DType type, std::span<const std::byte> elements) {
   return count == 0 ? 0 : std::sqrt(squares / count);
 }
 
-/// Compares values that differ in some bits. Elements that are not near enough become doubts.
-void SerialCheck::compareValue(const Compared &value, CheckReport &report) {
+void SerialCheck::noteNonFinite(const Compared &value, uint64_t element, double found, double expected,
+                                CheckReport &report) {
   const ValueSet &set = getSet(*serial, value.isVariable);
-  uint64_t size = getSize(value.type), n = value.ours.size() / size;
+  if (report.nonFiniteDifference.empty())
+    report.nonFiniteDifference =
+        fmt::format("\"{}\" [{}] is {} where the serial program has {}", set.getName(value.index),
+                    fmt::join(getIndex(element, set.getShape(value.index)), ", "), found, expected);
+  noteWrong(value.isVariable, value.index, report);
+}
+
+/// Compares the elements of a value. Those that are not near enough become doubts.
+template <typename T> void SerialCheck::compareElements(const Compared &value, CheckReport &report) {
+  const FloatFormat &format = getFloatFormat(value.type);
   std::span<std::byte> exact;
+  uint64_t lanes = 0;
   if (twin) {
-    exact = getScratch(2, getSet(*twin, value.isVariable).getBytes(value.index));
-    getSet(*twin, value.isVariable).gather(value.index, exact);
+    const ValueSet &set = getSet(*twin, value.isVariable);
+    lanes = static_cast<uint64_t>(set.getShape(value.index).back());
+    exact = getScratch(2, set.getBytes(value.index));
+    set.gather(value.index, exact);
   }
+  std::optional<SampledValue> sampled;
+  if (samples != 0)
+    sampled.emplace(*this, value.isVariable, value.index);
+  uint64_t n = value.ours.size() / sizeof(T);
   double typical = isSum(value) ? getTypical(value.type, value.theirs) : 0;
+  // Without a twin, a sum that ends in one number has no other element to show how far the order of additions goes, and
+  // moving the addends by roundings of their own does not change those of the partial sums.
+  double morePlaces = !twin && isSum(value) && n == 1 ? std::sqrt(2 * static_cast<double>(longestSum)) : 0;
   for (uint64_t element = 0; element != n; ++element) {
-    double found = loadAsDouble(value.type, value.ours.data() + element * size);
-    double expected = loadAsDouble(value.type, value.theirs.data() + element * size);
+    double found = loadElement<T>(value.ours, element), expected = loadElement<T>(value.theirs, element);
     if (found == expected)
       continue;
     FiniteOutcome outcome = compareFiniteness(found, expected, report.isSkipped);
-    if (outcome == FiniteOutcome::Agree)
+    if (outcome == FiniteOutcome::Disagree)
+      noteNonFinite(value, element, found, expected, report);
+    if (outcome != FiniteOutcome::Finite)
       continue;
-    if (outcome == FiniteOutcome::Disagree) {
-      if (report.nonFiniteDifference.empty())
-        report.nonFiniteDifference =
-            fmt::format("\"{}\" [{}] is {} where the serial program has {}", set.getName(value.index),
-                        fmt::join(getIndex(element, set.getShape(value.index)), ", "), found, expected);
-      noteWrong(value.isVariable, value.index, report);
-      continue;
-    }
-    double reference =
-        twin ? loadElement(*twin, getSet(*twin, value.isVariable), value.index, exact, element) : expected;
+    double reference = twin ? loadElement<double>(exact, element * lanes) : expected;
     // A step that is skipped for an overflow that the twin has not, or the other way round.
     if (!std::isfinite(reference))
       reference = expected;
     std::optional<double> old;
     if (value.isVariable && mode == CheckMode::Together)
-      old = loadAsDouble(value.type, before.data() + offsets[value.index] + element * size);
-    Doubt doubt = {value.isVariable, value.index, element, {value.type, found, reference, old}};
+      old = loadElement<T>(before.get(value.index), element);
+    Doubt doubt = {value.isVariable, value.index, element, {format, found, reference, old}};
     doubt.samples.magnitude = std::max(doubt.samples.magnitude, typical);
+    doubt.samples.morePlaces = morePlaces;
     doubt.samples.add(expected);
+    if (sampled)
+      sampled->addTo<T>(doubt.samples, element);
     if (doubt.samples.agrees())
       note(doubt, report);
     else
@@ -375,32 +487,46 @@ void SerialCheck::compareValue(const Compared &value, CheckReport &report) {
   }
 }
 
-Status SerialCheck::compareValues(bool variables, CheckReport &report) {
+/// Compares values that differ in some bits. The first of them takes the first sample, unless that is the twin's, whose
+/// values are still needed.
+Status SerialCheck::compareValue(const Compared &value, const Feeder &feeder, CheckReport &report) {
+  if (samples == 0 && !getRun(1).isTwin)
+    MW_TRY(runSample(feeder));
+  dispatch(value.type, [&](auto zero) {
+    if constexpr (!std::is_integral_v<decltype(zero)>)
+      compareElements<decltype(zero)>(value, report);
+  });
+  return {};
+}
+
+Status SerialCheck::compareValues(bool variables, const Feeder &feeder, CheckReport &report) {
   const ValueSet &set = getSet(session, variables);
+  Status status;
   for (size_t i = 0; i != set.size(); ++i) {
     if (variables ? session.isIdle(i) : !session.isKnown(i))
       continue;
     ++(variables ? report.variables : report.outputs);
-    std::span<std::byte> ours = getScratch(0, set.getBytes(i)), theirs = getScratch(1, set.getBytes(i));
+    std::span<std::byte> ours = getScratch(0, set.getBytes(i));
     MW_TRY(session.gather(set, i, ours));
     MW_TRY(session.checkReplicas(set, i).within(variables ? "variables" : "outputs"));
-    if (!serial)
+    if (!serial || !status.ok())
       continue;
     DType type = set.getType(i);
-    getSet(*serial, variables).gather(i, theirs);
+    std::span<std::byte> theirs = results[variables].get(i);
     if ((classify(type, ours) != Finiteness::Finite || classify(type, theirs) != Finiteness::Finite) &&
         report.nonFinite++ == 0)
       report.nonFiniteName = set.getName(i);
     bool isEqual = ours.empty() || std::memcmp(ours.data(), theirs.data(), ours.size()) == 0;
+    // The other processes wait for the values that follow.
     if (!isEqual && isFloat(type))
-      compareValue({variables, i, type, ours, theirs}, report);
+      status = compareValue({variables, i, type, ours, theirs}, feeder, report);
     else if (!isEqual)
       noteIntegers({variables, i, type, ours, theirs}, report);
     // The next step starts from the distributed values.
     if (variables && mode == CheckMode::Together)
-      serial->scatter(serial->getVariables(), i, ours);
+      std::copy(ours.begin(), ours.end(), next.get(i).begin());
   }
-  return {};
+  return session.getWorld().agree(status);
 }
 
 /// Integers and booleans have to be equal.
@@ -419,19 +545,16 @@ void SerialCheck::noteIntegers(const Compared &value, CheckReport &report) {
 }
 
 /// Adds the sample of the run that is done to every doubt, and keeps those that it does not settle.
-void SerialCheck::addSamples(unsigned places, CheckReport &report) {
-  const Session &sampled = twin ? *twin : *serial;
+void SerialCheck::addSamples(CheckReport &report) {
   std::vector<Doubt> left;
   const Doubt *last = nullptr;
-  std::span<std::byte> whole;
+  std::optional<SampledValue> sampled;
   for (Doubt &doubt : doubts) {
-    const ValueSet &set = getSet(sampled, doubt.isVariable);
-    if (!last || last->isVariable != doubt.isVariable || last->index != doubt.index) {
-      whole = getScratch(2, set.getBytes(doubt.index));
-      set.gather(doubt.index, whole);
-    }
+    if (!last || last->isVariable != doubt.isVariable || last->index != doubt.index)
+      sampled.emplace(*this, doubt.isVariable, doubt.index);
     last = &doubt;
-    doubt.samples.add(loadElement(sampled, set, doubt.index, whole, doubt.element), places);
+    dispatch(getSet(*serial, doubt.isVariable).getType(doubt.index),
+             [&](auto zero) { sampled->addTo<decltype(zero)>(doubt.samples, doubt.element); });
     if (doubt.samples.agrees())
       note(doubt, report);
     else
@@ -440,66 +563,17 @@ void SerialCheck::addSamples(unsigned places, CheckReport &report) {
   doubts = std::move(left);
 }
 
-/// How far a run of the serial program took the elements of a value from where it took them before, at most.
-static double getLargestChange(DType type, std::span<const std::byte> before, std::span<const std::byte> after) {
-  double largest = 0;
-  for (uint64_t at = 0, size = getSize(type); at != before.size(); at += size)
-    if (double change = std::fabs(loadAsDouble(type, before.data() + at) - loadAsDouble(type, after.data() + at));
-        std::isfinite(change))
-      largest = std::max(largest, change);
-  return largest;
-}
-
-/// Without a twin, adds to every doubt the largest change of its value in a run from perturbed variables. That of the
-/// element alone may be none: perturbations move little of what cancels.
-template <typename Doubts>
-static void addLargestChanges(const Session &serial, Doubts &doubts,
-                              std::map<std::pair<bool, size_t>, std::vector<std::byte>> &references, bool isReference) {
-  std::map<std::pair<bool, size_t>, double> changes;
-  for (auto &doubt : doubts) {
-    const ValueSet &set = doubt.isVariable ? serial.getVariables() : serial.getOutputs();
-    std::pair<bool, size_t> key = {doubt.isVariable, doubt.index};
-    auto [change, isNew] = changes.try_emplace(key, 0);
-    if (isNew) {
-      std::vector<std::byte> value(set.getBytes(doubt.index));
-      set.gather(doubt.index, value);
-      if (isReference)
-        references[key] = std::move(value);
-      else
-        change->second = getLargestChange(set.getType(doubt.index), references[key], value);
-    }
-    doubt.samples.add(doubt.samples.reference + change->second);
-  }
-}
-
 /// Holds the elements in doubt against programs that round in other ways. Where programs go apart, all of them go on.
 Status SerialCheck::judgeDoubts(const Feeder &feeder, CheckReport &report) {
-  std::vector<std::byte> after;
-  std::map<std::pair<bool, size_t>, std::vector<std::byte>> references;
-  uint32_t next = serial->getAccumulationPosition();
-  bool isApart = mode == CheckMode::Apart;
-  if (!twin) {
-    after = saveVariables(*serial);
-    if (!doubts.empty()) {
-      MW_TRY(runPerturbed(0, feeder));
-      addLargestChanges(*serial, doubts, references, true);
-    }
-  }
-  for (int number = 1; number <= mostRuns && (isApart || !doubts.empty()); ++number) {
-    MW_TRY(runSample(number, feeder));
-    if (!twin)
-      addLargestChanges(*serial, doubts, references, false);
-    // A run from perturbed variables has the program's own rounding, which is no larger for a larger perturbation.
-    addSamples(twin ? getPlaces(number) : 1, report);
+  while (samples != getMostRuns() && (mode == CheckMode::Apart || !doubts.empty())) {
+    MW_TRY(runSample(feeder));
+    addSamples(report);
   }
   for (const Doubt &doubt : doubts) {
     noteWrong(doubt.isVariable, doubt.index, report);
     note(doubt, report);
   }
-  if (!twin) {
-    loadVariables(*serial, after);
-    serial->setAccumulationPosition(next);
-  }
+  loadVariables(*serial, next.bytes);
   return {};
 }
 
@@ -511,8 +585,8 @@ Result<CheckReport> SerialCheck::check(const Feeder &feeder) {
   wrong.clear();
   largestRatio = 0;
   MW_TRY(findSkipped(report));
-  MW_TRY(compareValues(false, report));
-  MW_TRY(compareValues(true, report));
+  MW_TRY(compareValues(false, feeder, report));
+  MW_TRY(compareValues(true, feeder, report));
   MW_TRY(world.agree(serial ? judgeDoubts(feeder, report) : Status()));
   return report;
 }

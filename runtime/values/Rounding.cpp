@@ -20,104 +20,117 @@ using namespace meshwright;
 using namespace meshwright::runtime;
 
 static std::optional<RandomRounding> chosen;
+/// The key of the random numbers, from its seed.
+static uint64_t chosenKey = 0;
 
-void meshwright::runtime::chooseRounding(std::optional<RandomRounding> rounding) { chosen = rounding; }
+void meshwright::runtime::chooseRounding(std::optional<RandomRounding> rounding) {
+  chosen = rounding;
+  chosenKey = rounding ? mixBits(rounding->seed) : 0;
+}
 
 const std::optional<RandomRounding> &meshwright::runtime::getRounding() { return chosen; }
 
-namespace {
-
-/// The numbers of a float type: bits of mantissa, the exponent of the smallest normal number, the largest number.
-struct Format {
-  int mantissa, minExponent;
-  double largest;
-  bool hasInfinity = true;
-};
-
-constexpr Format getFormat(DType type) {
+const FloatFormat &meshwright::runtime::getFloatFormat(DType type) {
+  static constexpr FloatFormat f32 = {23, -126, 0x1.fffffep127}, bf16 = {7, -126, 0x1.fep127}, f16 = {10, -14, 65504},
+                               f64 = {52, -1022, std::numeric_limits<double>::max()}, e4m3fn = {3, -6, 448, false},
+                               e5m2 = {2, -14, 57344}, e4m3b11fnuz = {3, -10, 30, false},
+                               e4m3fnuz = {3, -7, 240, false}, e5m2fnuz = {2, -15, 57344, false}, e4m3 = {3, -6, 240},
+                               e3m4 = {4, -2, 15.5};
   switch (type) {
   case F32:
-    return {23, -126, 0x1.fffffep127};
+    return f32;
   case BF16:
-    return {7, -126, 0x1.fep127};
+    return bf16;
   case F16:
-    return {10, -14, 65504};
+    return f16;
   case F8E4M3FN:
-    return {3, -6, 448, false};
+    return e4m3fn;
   case F8E5M2:
-    return {2, -14, 57344};
+    return e5m2;
   case F8E4M3B11FNUZ:
-    return {3, -10, 30, false};
+    return e4m3b11fnuz;
   case F8E4M3FNUZ:
-    return {3, -7, 240, false};
+    return e4m3fnuz;
   case F8E5M2FNUZ:
-    return {2, -15, 57344, false};
+    return e5m2fnuz;
   case F8E4M3:
-    return {3, -6, 240};
+    return e4m3;
   case F8E3M4:
-    return {4, -2, 15.5};
+    return e3m4;
   default:
-    return {52, -1022, std::numeric_limits<double>::max()};
+    return f64;
   }
 }
 
-double getSpacing(const Format &format, double value) {
-  int exponent = static_cast<int>(std::bit_cast<uint64_t>(value) >> 52 & 0x7ff) - 1023;
-  int power = std::max(exponent, format.minExponent) - format.mantissa;
-  return power < -1022 ? std::ldexp(1.0, power) : std::bit_cast<double>(static_cast<uint64_t>(power + 1023) << 52);
-}
-
 /// A random number for a value.
-uint64_t draw(double value) { return mixBits(std::bit_cast<uint64_t>(value) ^ mixBits(chosen->seed)); }
+static uint64_t draw(double value) { return mixBits(std::bit_cast<uint64_t>(value) ^ chosenKey); }
 
 /// How many places the result is from the next lower number: 0 or 1, or from below that to above it.
-int64_t drawPlaces(double value) {
+static int64_t drawPlaces(double value) {
   int64_t places = chosen->places;
-  return static_cast<int64_t>(draw(value) % static_cast<uint64_t>(2 * places)) - places + 1;
+  auto drawn = static_cast<unsigned __int128>(draw(value)) * static_cast<uint64_t>(2 * places);
+  return static_cast<int64_t>(drawn >> 64) - places + 1;
 }
 
 /// One of the numbers of the format around `value`, by chance; of a value within 2^-20 of their distance from one of
-/// them this one, since f64 rounds itself.
-double roundToFormat(const Format &format, double value) {
-  double spacing = getSpacing(format, value), places = value / spacing, below = std::floor(places);
-  double rest = places - below;
+/// them this one, since f64 rounds itself. Both are found by the bits of the mantissa that the format lacks, for normal
+/// numbers of both formats, and by division for others.
+static double roundToFormat(const FloatFormat &format, double value) {
+  uint64_t bits = std::bit_cast<uint64_t>(value);
+  int exponent = static_cast<int>(bits >> 52 & 0x7ff) - 1023, missing = 52 - format.mantissa;
+  double spacing = getSpacing(format, value), lower, offset;
+  if (exponent >= format.minExponent) {
+    uint64_t unit = uint64_t(1) << missing, rest = bits & (unit - 1), near = unit >> 20;
+    lower = std::bit_cast<double>(bits - rest);
+    if (rest <= near)
+      return lower;
+    if (rest >= unit - near)
+      return std::bit_cast<double>(bits - rest + unit);
+    offset = static_cast<double>(drawPlaces(value));
+    // Numbers are truncated towards zero, and of negative ones that is the upper neighbour.
+    return std::clamp(lower + std::copysign(spacing, value) * offset, -format.largest, format.largest);
+  }
+  double places = value / spacing, below = std::floor(places), rest = places - below;
   if (rest <= 0x1p-20 || rest >= 1 - 0x1p-20)
     return std::nearbyint(places) * spacing;
   return std::clamp((below + static_cast<double>(drawPlaces(value))) * spacing, -format.largest, format.largest);
 }
 
 /// `value`, an f64 whose exact result is beside it on one side, as a random rounding has it.
-double roundDouble(double value, bool isAbove) {
+static double roundDouble(double value, bool isAbove) {
   int64_t places = drawPlaces(value) - (isAbove ? 0 : 1);
-  return value + static_cast<double>(places) * getSpacing(getFormat(F64), value);
+  return value + static_cast<double>(places) * getSpacing(F64, value);
 }
 
 /// The exact difference of x = a + b and the sum.
-double getSumError(double a, double b, double x) {
+static double getSumError(double a, double b, double x) {
   double bPart = x - a, aPart = x - bPart;
   return (a - aPart) + (b - bPart);
 }
 
-} // namespace
+/// A value that is NaN, infinite or beyond the largest number of the format. Numbers that are nearer to the largest
+/// than to the next one are rounded to it.
+static double roundBeyond(const FloatFormat &format, double value) {
+  double limit = format.largest + getSpacing(format, format.largest) / 2;
+  if (std::isfinite(value) && std::fabs(value) < limit)
+    return std::copysign(format.largest, value);
+  if (std::isnan(value) || !format.hasInfinity)
+    return std::numeric_limits<double>::quiet_NaN();
+  return std::copysign(std::numeric_limits<double>::infinity(), value);
+}
 
-double meshwright::runtime::getSpacing(DType type, double value) { return ::getSpacing(getFormat(type), value); }
-
-double meshwright::runtime::roundForTwin(DType type, double value) {
-  Format format = getFormat(type);
-  if (!std::isfinite(value) || std::fabs(value) > format.largest) {
-    // Numbers that are nearer to the largest than to the next one are rounded to it.
-    double limit = format.largest + ::getSpacing(format, format.largest) / 2;
-    if (std::isfinite(value) && std::fabs(value) < limit)
-      return std::copysign(format.largest, value);
-    if (std::isnan(value) || !format.hasInfinity)
-      return std::numeric_limits<double>::quiet_NaN();
-    return std::copysign(std::numeric_limits<double>::infinity(), value);
-  }
+static double roundInFormat(const FloatFormat &format, double value) {
+  if (!(std::fabs(value) <= format.largest))
+    return roundBeyond(format, value);
   if (!chosen || value == 0)
     return value;
   if (format.mantissa != 52)
     return roundToFormat(format, value);
   return value == std::nearbyint(value) ? value : roundDouble(value, (draw(-value) & 1) != 0);
+}
+
+double meshwright::runtime::roundForTwin(DType type, double value) {
+  return roundInFormat(getFloatFormat(type), value);
 }
 
 /// The same for a sum, product or quotient, of which the error in f64 is known but for its size.

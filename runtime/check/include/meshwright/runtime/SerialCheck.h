@@ -51,9 +51,10 @@ enum class CheckMode { Together, Apart };
 /// processes the first one has the serial program and the report; the others bring their parts, and learn of errors.
 ///
 /// Errors are measured from a twin: the serial program in f64, from the same variables (Rounding.h). Elements that are
-/// not near enough to it by their last places and the serial program's own error are held against twins that round at
-/// random. A package without the twin's kernels has the serial program itself for the first, and for the others
-/// the serial program from variables and inputs that are moved by one rounding.
+/// not near enough to it by their last places and the serial program's own error are held against samples: first the
+/// serial program from variables and inputs that are moved by half a place, which costs no more than a step of it, and
+/// then twins that round at random. A package without the twin's kernels has the serial program itself for the twin
+/// that rounds nothing, and for samples the serial program from variables and inputs that are moved by roundings.
 ///
 /// With gradient accumulation, accumulators are compared as the sums that they are, while an accumulation is under way;
 /// outputs that only an update knows after updates.
@@ -79,6 +80,14 @@ public:
   Result<CheckReport> check(const Feeder &feeder);
 
 private:
+  /// The values of a set, one after another, as bytes.
+  struct Snapshot {
+    std::vector<uint64_t> offsets = {0};
+    std::vector<std::byte> bytes;
+
+    void take(const ValueSet &set);
+    std::span<std::byte> get(size_t i) { return std::span(bytes).subspan(offsets[i], offsets[i + 1] - offsets[i]); }
+  };
   /// A value of floats, as bytes of the distributed and the serial program.
   struct Compared {
     bool isVariable;
@@ -93,21 +102,33 @@ private:
     uint64_t element;
     ElementSamples samples;
   };
+  /// A run that gives a sample of every element: of the twin with roundings of so many places, or of the serial program
+  /// from variables and inputs that are moved by so many.
+  struct SampleRun {
+    bool isTwin;
+    double places;
+  };
+  /// The elements of a value in the run of the last sample.
+  class SampledValue;
 
   SerialCheck(const Session &session, CheckMode mode) : session(session), mode(mode) {}
   Status createTwin(const SessionOptions &options);
   Status prepareStep(const Feeder &feeder);
-  Status compareValues(bool variables, CheckReport &report);
-  void compareValue(const Compared &value, CheckReport &report);
+  Status compareValues(bool variables, const Feeder &feeder, CheckReport &report);
+  Status compareValue(const Compared &value, const Feeder &feeder, CheckReport &report);
+  template <typename T> void compareElements(const Compared &value, CheckReport &report);
+  void noteNonFinite(const Compared &value, uint64_t element, double found, double expected, CheckReport &report);
   bool isSum(const Compared &value) const;
   void noteIntegers(const Compared &value, CheckReport &report);
   Status findSkipped(CheckReport &report);
   Status judgeDoubts(const Feeder &feeder, CheckReport &report);
-  void addSamples(unsigned places, CheckReport &report);
+  void addSamples(CheckReport &report);
+  int getMostRuns() const;
+  SampleRun getRun(int number) const;
   uint64_t getSeed(int number) const;
-  Status runSample(int number, const Feeder &feeder);
-  Status runTwin(int number, const Feeder &feeder);
-  Status runPerturbed(int number, const Feeder &feeder);
+  Status runSample(const Feeder &feeder);
+  Status runTwin(int number, std::optional<unsigned> places, const Feeder &feeder);
+  Status runPerturbed(int number, double places, const Feeder &feeder);
   void note(const Doubt &doubt, CheckReport &report);
   void noteWrong(bool isVariable, size_t index, CheckReport &report);
   const ValueSet &getSet(const Session &of, bool variables) const {
@@ -121,12 +142,17 @@ private:
   std::unique_ptr<Session> serial;
   std::unique_ptr<LoadedPackage> twinPackage;
   std::unique_ptr<Session> twin;
-  std::vector<std::byte> scratch[3];
+  std::vector<std::byte> scratch[4];
   /// The serial variables before the step, and where they stood in an accumulation.
-  std::vector<std::byte> before;
-  std::vector<uint64_t> offsets;
+  Snapshot before;
   uint32_t position = 0;
-  /// Where programs go apart: the variables of the twins, the one that rounds nothing first.
+  /// What the serial step made: outputs, and variables; and the variables that the next step begins with.
+  Snapshot results[2], next;
+  /// The samples of this step, and whether the last one is the serial program's, from variables that were `moved`.
+  int samples = 0;
+  bool isLastMoved = false;
+  Snapshot moved;
+  /// Where programs go apart: the variables of the samples, those of the twin that rounds nothing first.
   std::vector<std::vector<std::byte>> states;
   std::vector<Doubt> doubts;
   /// The values that do not agree, and the ratio of the farthest element.
@@ -134,6 +160,8 @@ private:
   double largestRatio = 0;
   uint64_t steps = 0;
   DType arithmetic = F64;
+  /// The most numbers that a kernel of the serial program adds up.
+  uint64_t longestSum = 1;
 };
 
 /// The values of scalar outputs or variables of those names, from the ranks, on the first process; nothing where there

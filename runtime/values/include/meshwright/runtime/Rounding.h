@@ -14,6 +14,9 @@
 #define MESHWRIGHT_RUNTIME_ROUNDING_H
 
 #include "meshwright/runtime/DType.h"
+#include <algorithm>
+#include <bit>
+#include <cmath>
 
 namespace meshwright::runtime {
 
@@ -33,8 +36,21 @@ const std::optional<RandomRounding> &getRounding();
 /// rounding of f64. Equal values are rounded alike. An f64 that is no integer moves by a few units in the last place.
 double roundForTwin(DType type, double value);
 
-/// The distance of neighbouring numbers of a float type at `value`.
-double getSpacing(DType type, double value);
+/// The numbers of a float type: bits of mantissa, the exponent of the smallest normal number, the largest number.
+struct FloatFormat {
+  int mantissa, minExponent;
+  double largest;
+  bool hasInfinity = true;
+};
+const FloatFormat &getFloatFormat(DType type);
+
+/// The distance of neighbouring numbers of a format at `value`.
+inline double getSpacing(const FloatFormat &format, double value) {
+  int exponent = static_cast<int>(std::bit_cast<uint64_t>(value) >> 52 & 0x7ff) - 1023;
+  int power = std::max(exponent, format.minExponent) - format.mantissa;
+  return power < -1022 ? std::ldexp(1.0, power) : std::bit_cast<double>(static_cast<uint64_t>(power + 1023) << 52);
+}
+inline double getSpacing(DType type, double value) { return getSpacing(getFloatFormat(type), value); }
 
 } // namespace meshwright::runtime
 
