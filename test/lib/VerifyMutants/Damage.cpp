@@ -130,13 +130,17 @@ static bool exchangeOperands(Package &package, Random &random) {
       [&](Place place) {
         Kernel &kernel = *(*place).mutable_kernel();
         int inputs = kernel.arguments_size() - static_cast<int>(kernel.outputs());
-        if (inputs < 2)
+        std::vector<std::pair<int, int>> pairs;
+        for (int i = 0; i < inputs; ++i)
+          for (int k = 0; k != i; ++k) {
+            const Buffer &first = program.buffers(static_cast<int>(kernel.arguments(i)));
+            const Buffer &second = program.buffers(static_cast<int>(kernel.arguments(k)));
+            if (first.offset() != second.offset() && first.bytes() == second.bytes() && first.dtype() == second.dtype())
+              pairs.emplace_back(i, k);
+          }
+        if (pairs.empty())
           return false;
-        int a = draw(random, inputs), b = draw(random, inputs);
-        const Buffer &first = program.buffers(static_cast<int>(kernel.arguments(a)));
-        const Buffer &second = program.buffers(static_cast<int>(kernel.arguments(b)));
-        if (first.offset() == second.offset() || first.bytes() != second.bytes() || first.dtype() != second.dtype())
-          return false;
+        auto [a, b] = pairs[random() % pairs.size()];
         kernel.mutable_arguments()->SwapElements(a, b);
         return true;
       });
@@ -167,12 +171,16 @@ static bool swapItems(Package &package, Random &random) {
 
 static bool changeMicroBatch(Package &package, Random &random) {
   Program &program = drawProgram(package, random);
-  if (program.schedule_size() < 2 || package.micro_batches() < 2)
+  std::vector<std::pair<int, int>> pairs;
+  for (int i = 0; i != program.schedule_size(); ++i)
+    for (int k = 0; k != i; ++k)
+      if (program.schedule(i).task() == program.schedule(k).task() &&
+          program.schedule(i).micro_batch() != program.schedule(k).micro_batch())
+        pairs.emplace_back(i, k);
+  if (pairs.empty())
     return false;
-  ScheduleItem &a = *program.mutable_schedule(draw(random, program.schedule_size()));
-  ScheduleItem &b = *program.mutable_schedule(draw(random, program.schedule_size()));
-  if (a.task() != b.task() || a.micro_batch() == b.micro_batch())
-    return false;
+  auto [one, other] = pairs[random() % pairs.size()];
+  ScheduleItem &a = *program.mutable_schedule(one), &b = *program.mutable_schedule(other);
   uint32_t first = a.micro_batch();
   a.set_micro_batch(b.micro_batch());
   b.set_micro_batch(first);
@@ -181,9 +189,13 @@ static bool changeMicroBatch(Package &package, Random &random) {
 
 static bool changeSlots(Package &package, Random &random) {
   Program &program = drawProgram(package, random);
-  Buffer &buffer = *program.mutable_buffers(draw(random, program.buffers_size()));
-  if (buffer.slots() < 2)
+  std::vector<Buffer *> slotted;
+  for (Buffer &buffer : *program.mutable_buffers())
+    if (buffer.slots() > 1)
+      slotted.push_back(&buffer);
+  if (slotted.empty())
     return false;
+  Buffer &buffer = *slotted[random() % slotted.size()];
   buffer.set_slots(buffer.slots() - 1);
   return true;
 }
@@ -258,6 +270,33 @@ static bool duplicateCollective(Package &package, Random &random) {
   });
 }
 
+/// Reduces the result of an all-reduce once more, on all ranks that run the program.
+static bool reduceAgain(Package &package, Random &random) {
+  Program &program = drawProgram(package, random);
+  auto isAllReduce = [](const Instruction &instruction) {
+    return instruction.has_collective() && instruction.collective().kind() == Collective::ALL_REDUCE;
+  };
+  uint32_t tag = 0;
+  for (const Task &task : program.tasks())
+    for (const Instruction &instruction : task.instructions())
+      tag = std::max(tag, instruction.collective().tag());
+  return changeOne(program, random, isAllReduce, [&](Place place) {
+    Instruction copy = *place;
+    Collective &again = *copy.mutable_collective();
+    // The result is there once it was waited for.
+    int to = place.index + 1;
+    while (again.start() && to != place.list->size() && place.list->Get(to++).wait().tag() != again.tag())
+      ;
+    again.set_tag(tag + 1);
+    again.set_start(false);
+    for (CollectivePart &part : *again.mutable_parts())
+      part.set_in(part.out());
+    *place.list->Add() = std::move(copy);
+    move(*place.list, place.list->size() - 1, to);
+    return true;
+  });
+}
+
 static bool deletePart(Package &, Collective &collective) {
   if (collective.parts_size() < 2)
     return false;
@@ -326,6 +365,41 @@ static bool putOverOperand(Package &package, Random &random) {
     result.set_offset(operand.offset());
     return true;
   });
+}
+
+/// Puts a value of the step into the place of one of `places`, which has room for it.
+static bool putOver(Program &program, Random &random, const std::vector<int> &places) {
+  Buffer &temporary = *program.mutable_buffers(draw(random, program.buffers_size()));
+  if (temporary.memory() != DEVICE || temporary.offset() < program.persistent_bytes())
+    return false;
+  std::vector<uint64_t> offsets;
+  for (int place : places)
+    if (const Buffer &other = program.buffers(place);
+        other.memory() == DEVICE && other.slots() == temporary.slots() && other.offset() != temporary.offset() &&
+        other.bytes() >= temporary.bytes() && other.iteration_bytes_size() == 0)
+      offsets.push_back(other.offset());
+  if (offsets.empty())
+    return false;
+  temporary.set_offset(offsets[random() % offsets.size()]);
+  return true;
+}
+
+static bool putOverValue(Package &package, Random &random) {
+  Program &program = drawProgram(package, random);
+  std::vector<int> places;
+  for (int i = 0; i != program.buffers_size(); ++i)
+    if (program.buffers(i).offset() >= program.persistent_bytes())
+      places.push_back(i);
+  return putOver(program, random, places);
+}
+
+static bool putOverVariable(Package &package, Random &random) {
+  Program &program = drawProgram(package, random);
+  std::vector<int> places;
+  for (int32_t buffer : program.variable_buffers())
+    if (buffer >= 0)
+      places.push_back(buffer);
+  return putOver(program, random, places);
 }
 
 /// Splits a variable over another axis of the same size.
@@ -453,6 +527,12 @@ std::vector<Damage> meshwright::test::listDamages() {
           {"micro-batches-exchanged", changeMicroBatch},
           {"slot-missing", changeSlots},
           {"collective-deleted-on-all-ranks", deleteOne(isCollective, false), true},
+          {"collective-moved-on-all-ranks",
+           [=](Package &package, Random &random) {
+             return moveOne(isCollective, draw(random, 2) == 0 ? -1 : 1)(package, random);
+           },
+           true},
+          {"collective-doubled-on-all-ranks", reduceAgain, true},
           {"reduction-changed-on-all-ranks", onAll(changeReduction), true},
           {"axes-changed-on-all-ranks", onAll(changeAxes), true},
           {"part-deleted-on-all-ranks", onAll(deletePart), true},
@@ -461,6 +541,8 @@ std::vector<Damage> meshwright::test::listDamages() {
           {"kernels-exchanged", exchangeKernels, true},
           {"strides-exchanged", exchangeStrides, true},
           {"result-put-over-operand", putOverOperand, true},
+          {"temporary-put-over-value", putOverValue, true},
+          {"temporary-put-over-variable", putOverVariable, true},
           {"placement-changed", changePlacement, true},
           {"coordinate-changed", changeCoordinate, true},
           {"constant-moved", moveConstant, true},
