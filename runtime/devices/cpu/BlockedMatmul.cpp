@@ -522,7 +522,7 @@ void meshwright::runtime::runBlockedMatmul(const MatmulProblem &problem, const s
       std::find(problem.batch.begin(), problem.batch.end(), 0) != problem.batch.end())
     return;
   if (problem.rounded != DTYPE_INVALID)
-    return runTwinMatmul(problem, lhs, rhs, out, scratch);
+    return runTwinMatmul(problem, lhs, rhs, out, scratch, threads);
   if (problem.outType == RESIDUE)
     return runResidueMatmul(problem, lhs, rhs, out);
   if (!isFloat(problem.outType))

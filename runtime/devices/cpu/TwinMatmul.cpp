@@ -128,10 +128,10 @@ private:
 
 /// The product in f64 as it is, and then what the type makes of numbers that are too large for it.
 static void runUnrounded(const MatmulProblem &problem, const std::byte *lhs, const std::byte *rhs, std::byte *out,
-                         std::byte *scratch) {
+                         std::byte *scratch, int threads) {
   MatmulProblem plain = problem;
   plain.rounded = DTYPE_INVALID;
-  runBlockedMatmul(plain, lhs, rhs, out, scratch);
+  runBlockedMatmul(plain, lhs, rhs, out, scratch, threads);
   if (problem.rounded == F64)
     return;
   forEachInBatch(problem, [&](int64_t, int64_t, int64_t o) {
@@ -145,9 +145,9 @@ static void runUnrounded(const MatmulProblem &problem, const std::byte *lhs, con
 }
 
 void meshwright::runtime::runTwinMatmul(const MatmulProblem &problem, const std::byte *lhs, const std::byte *rhs,
-                                        std::byte *out, std::byte *scratch) {
+                                        std::byte *out, std::byte *scratch, int threads) {
   if (!getRounding())
-    return runUnrounded(problem, lhs, rhs, out, scratch);
+    return runUnrounded(problem, lhs, rhs, out, scratch, threads);
   TwinProduct product(problem);
   forEachInBatch(problem, [&](int64_t l, int64_t r, int64_t o) {
     product.run(reinterpret_cast<const double *>(lhs) + l, reinterpret_cast<const double *>(rhs) + r,

@@ -14,7 +14,7 @@ namespace meshwright::runtime {
 /// Computes a product of f64 whose result is rounded as the twin rounds (Rounding.h). Where it does so at random, every
 /// partial sum is, too, by up to half a unit in the last place of f32, or of f64 in programs of f64.
 void runTwinMatmul(const MatmulProblem &problem, const std::byte *lhs, const std::byte *rhs, std::byte *out,
-                   std::byte *scratch);
+                   std::byte *scratch, int threads);
 
 } // namespace meshwright::runtime
 
