@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # REQUIRES: mpi
 # RUN: %python %s gpt2 serial dp2 dp8+tcp tp2+sequence dp2xtp2+zero3 dp4+zero2whole+mpi dp2+slices4 pp2xdp2+micro4
-# RUN: %python %s gpt2 serial+merge2 dp2+merge2 dp4+zero2+merge2every --steps=4
+# RUN: %python %s gpt2 serial+merge2 dp2+merge2 dp4+zero2+merge2every dp2+merge2+slices2 pp2+merge2+micro4 --steps=4
 # RUN: %python %s llama --precision=bf16 serial dp4 dp2xtp2
 # RUN: %python %s mixture serial tp4 dp2+zero3
 # RUN: %python %s unet serial tp2 tp4 dp2+slices2+zero3 pp2+micro4-zb_h1
