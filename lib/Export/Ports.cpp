@@ -212,6 +212,8 @@ llvm::json::Object Ports::describe(ModuleForm form) const {
       object["init"] = init.getA().getValueAsDouble();
     if (port.isCounter())
       object["init"] = 0;
+    if (port.time)
+      object["count"] = mesh.getSize(*port.time);
     if (!port.holders.empty() && !program.isAction)
       object["holders"] = llvm::json::Array(port.holders);
     return object;

@@ -3,18 +3,25 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A program of one rank says what it computes with its arguments, but not which part of the whole value each is. That
-// follows from the type, where it is the serial one, or is stated: by the user, or by a sharding on the argument.
+// follows from the type, where it is the serial one, or is stated: by the user, by the comment of a module that Export
+// wrote, or by a sharding on the argument.
 //
 //===----------------------------------------------------------------------===//
 
+#include "StoredPorts.h"
+#include "dialects/Dist/Conversions.h"
 #include "dialects/Dist/Dims.h"
+#include "dialects/Dist/Dist.h"
 #include "dialects/Dist/Placement.h"
+#include "dialects/Dist/PortAttributes.h"
 #include "dialects/Net/Net.h"
+#include "dialects/Net/NetBuilder.h"
 #include "meshwright/Import/Import.h"
 #include "meshwright/Import/Partitioned.h"
 #include "meshwright/StableHLO/Graph.h"
 #include "meshwright/StableHLO/Sharding.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -42,12 +49,22 @@ public:
 
   /// The attributes of `ports`, which correspond to `wholes` of the serial program. `what` is "argument" or "result".
   FailureOr<SmallVector<DictionaryAttr, 0>> place(ArrayRef<Port> ports, ArrayRef<Port> wholes, StringRef what);
+  /// Lets the arguments and results of an exported module that correspond to `wholes` have the shapes of their values
+  /// where their arrays have others, and notes their placements. Arguments are whole for ranks that share a reduction
+  /// or wait for an owner, since the program's inputs are; each takes its part. Results are reduced.
+  LogicalResult unstore(func::FuncOp graph, const StoredPorts &stored, ArrayRef<Port> wholeArguments,
+                        ArrayRef<Port> wholeResults);
   /// Checks that every stated placement has been of an argument or result.
   LogicalResult finish();
 
 private:
   FailureOr<MappingAttr> getMapping(const Port &port, const Port &whole, StringRef what);
   FailureOr<SmallVector<DigitsAttr>> getDims(const Port &port, const Port &whole);
+  bool isStated(StringAttr name) const {
+    return llvm::any_of(places, [&](const PortPlace &place) { return place.name == name.getValue(); });
+  }
+  FailureOr<RankedTensorType> getValueType(const StoredPort &stored, RankedTensorType type, const Port &whole,
+                                           Location location, StringRef what);
 
   ModuleOp module;
   const Mesh &mesh;
@@ -92,6 +109,53 @@ static FailureOr<SmallVector<size_t>> correspond(ArrayRef<Port> ports, ArrayRef<
   return found;
 }
 
+/// For every argument the number of the result that takes its memory, where the exporter says so.
+static SmallVector<std::optional<size_t>> findHeirs(ArrayRef<Port> arguments, size_t numResults) {
+  return llvm::map_to_vector(arguments, [&](const Port &argument) -> std::optional<size_t> {
+    auto number = argument.attributes ? argument.attributes.getAs<IntegerAttr>("tf.aliasing_output") : IntegerAttr();
+    return number && number.getInt() >= 0 && static_cast<size_t>(number.getInt()) < numResults
+               ? std::optional<size_t>(number.getInt())
+               : std::nullopt;
+  });
+}
+
+/// The same as `correspond` for results. If names leave it open, results that take the memory of arguments which
+/// correspond do so, too, and the others in their order.
+static FailureOr<SmallVector<size_t>> correspondResults(ArrayRef<Port> results, ArrayRef<Port> wholes,
+                                                        ArrayRef<Port> arguments, ArrayRef<Port> wholeArguments,
+                                                        func::FuncOp func) {
+  FailureOr<SmallVector<size_t>> found = correspond(results, wholes, "result", func);
+  if (failed(found))
+    return failure();
+  SmallVector<std::optional<size_t>> heirs = findHeirs(arguments, results.size()),
+                                     wholeHeirs = findHeirs(wholeArguments, wholes.size());
+  bool haveNames = llvm::all_of(llvm::zip_equal(results, *found),
+                                [&](auto pair) { return std::get<0>(pair).name == wholes[std::get<1>(pair)].name; });
+  bool haveHeirs = llvm::all_of(llvm::zip_equal(heirs, wholeHeirs), [](auto pair) {
+    return std::get<0>(pair).has_value() == std::get<1>(pair).has_value();
+  });
+  if (haveNames || !haveHeirs)
+    return found;
+  SmallVector<std::optional<size_t>> numbers(results.size());
+  llvm::BitVector isTaken(wholes.size());
+  for (auto [heir, whole] : llvm::zip_equal(heirs, wholeHeirs))
+    if (heir) {
+      if (numbers[*heir] || isTaken.test(*whole))
+        return found;
+      numbers[*heir] = *whole;
+      isTaken.set(*whole);
+    }
+  int next = isTaken.find_first_unset();
+  for (auto [number, result] : llvm::zip_equal(numbers, *found)) {
+    if (!number) {
+      number = next;
+      next = isTaken.find_next_unset(next);
+    }
+    result = *number;
+  }
+  return found;
+}
+
 /// The dimensions that are stated for a port; a shape's worth of none if nothing is.
 FailureOr<SmallVector<DigitsAttr>> Placer::getDims(const Port &port, const Port &whole) {
   MLIRContext *context = module.getContext();
@@ -119,6 +183,100 @@ FailureOr<SmallVector<DigitsAttr>> Placer::getDims(const Port &port, const Port 
   return dims;
 }
 
+/// The type of a rank's part of the value that an array of `type` stores there, which has as many elements.
+FailureOr<RankedTensorType> Placer::getValueType(const StoredPort &stored, RankedTensorType type, const Port &whole,
+                                                 Location location, StringRef what) {
+  auto error = [&] { return emitError(location) << what << " " << whole.name << ": "; };
+  if (ArrayRef<int64_t>(stored.shape) != whole.type.getShape())
+    return error() << "the comment at the beginning says that it has shape [" << stored.shape
+                   << "], but in the serial program it is " << whole.type;
+  FailureOr<Placement> placement = Placement::resolve(stored.mapping, mesh, stored.shape, error);
+  if (failed(placement))
+    return failure();
+  RankedTensorType part = whole.type.clone(placement->getLocalShape(stored.shape));
+  if (part.getNumElements() != type.getNumElements() || part.getElementType() != type.getElementType())
+    return error() << "it is " << type << " on a rank, but " << stored.mapping
+                   << ", of the comment at the beginning, makes it " << part;
+  return part;
+}
+
+/// The mapping without parts of reductions and owners: all ranks have the value where it is not split.
+static MappingAttr getSplits(MappingAttr mapping) {
+  MLIRContext *context = mapping.getContext();
+  return MappingAttr::get(context, mapping.getDims(), ReduceKind::Sum, ArrayAttr::get(context, {}),
+                          DictionaryAttr::get(context));
+}
+
+/// Makes of `value`, which all ranks along the partial axes of the mapping have, their parts of a sum or product: the
+/// value at coordinate 0, and a neutral element elsewhere. Of other reductions it is a part itself.
+static Value makePart(OpBuilder &builder, net::NetBuilder &build, Value value, MappingAttr mapping) {
+  if (mapping.getPartialKind() != ReduceKind::Sum && mapping.getPartialKind() != ReduceKind::Product)
+    return value;
+  auto type = cast<RankedTensorType>(value.getType());
+  Value neutral = build.splat(type, mapping.getPartialKind() == ReduceKind::Product ? 1 : 0);
+  for (Attribute axis : mapping.getPartialAxes()) {
+    auto scalar = RankedTensorType::get({}, builder.getI32Type());
+    Value coordinate = CoordinateOp::create(builder, value.getLoc(), scalar, cast<StringAttr>(axis));
+    Value isFirst = build.compare(net::CompareDirection::Eq, coordinate, build.splat(scalar, 0));
+    value = build.select(build.broadcast(isFirst, type.getShape()), value, neutral);
+  }
+  return value;
+}
+
+LogicalResult Placer::unstore(func::FuncOp graph, const StoredPorts &stored, ArrayRef<Port> wholeArguments,
+                              ArrayRef<Port> wholeResults) {
+  if (stored.arguments.size() != wholeArguments.size() || stored.results.size() != wholeResults.size())
+    return graph.emitError() << "the comment at the beginning has " << stored.arguments.size() << " arguments and "
+                             << stored.results.size() << " results, but the program " << wholeArguments.size()
+                             << " and " << wholeResults.size();
+  Block &body = graph.getBody().front();
+  PortAttributes ports;
+  OpBuilder builder = OpBuilder::atBlockBegin(&body);
+  for (auto [argument, port, whole] : llvm::zip_equal(body.getArguments(), stored.arguments, wholeArguments)) {
+    if (isStated(whole.name))
+      continue;
+    FailureOr<RankedTensorType> type =
+        getValueType(port, cast<RankedTensorType>(argument.getType()), whole, argument.getLoc(), "argument");
+    if (failed(type))
+      return failure();
+    ports.set(argument, kMappingAttr, getSplits(port.mapping));
+    if (port.count)
+      ports.set(argument, net::kMaxAttr, builder.getF64FloatAttr(static_cast<double>(*port.count)));
+    auto array = cast<RankedTensorType>(argument.getType());
+    if (*type == array && port.mapping.getPartialAxes().empty())
+      continue;
+    SmallVector<Operation *> users(argument.getUsers());
+    argument.setType(*type);
+    net::NetBuilder build(builder, argument.getLoc());
+    Value value = makePart(builder, build, build.reshape(argument, array.getShape()), port.mapping);
+    argument.replaceUsesWithIf(value, [&](OpOperand &use) { return llvm::is_contained(users, use.getOwner()); });
+  }
+  Operation *end = body.getTerminator();
+  builder.setInsertionPoint(end);
+  for (auto [result, port, whole] : llvm::zip_equal(end->getOpOperands(), stored.results, wholeResults)) {
+    if (isStated(whole.name))
+      continue;
+    Value array = result.get();
+    FailureOr<RankedTensorType> type =
+        getValueType(port, cast<RankedTensorType>(array.getType()), whole, array.getLoc(), "result");
+    if (failed(type))
+      return failure();
+    Value part = net::NetBuilder(builder, array.getLoc()).reshape(array, type->getShape());
+    MappingAttr mapping = port.mapping;
+    if (!mapping.getPartialAxes().empty()) {
+      mapping = MappingAttr::get(mapping.getContext(), mapping.getDims(), ReduceKind::Sum, builder.getArrayAttr({}),
+                                 mapping.getSupport());
+      part = AllReduceOp::create(builder, array.getLoc(), *type, part, port.mapping.getPartialAxes(), port.mapping,
+                                 mapping, builder.getDenseI64ArrayAttr(port.shape));
+    }
+    ports.setResult(graph, result.getOperandNumber(), kMappingAttr, mapping);
+    result.set(part);
+  }
+  ports.write();
+  graph.setType(FunctionType::get(graph.getContext(), body.getArgumentTypes(), end->getOperandTypes()));
+  return success();
+}
+
 FailureOr<MappingAttr> Placer::getMapping(const Port &port, const Port &whole, StringRef what) {
   MLIRContext *context = module.getContext();
   FailureOr<SmallVector<DigitsAttr>> dims = getDims(port, whole);
@@ -130,6 +288,10 @@ FailureOr<MappingAttr> Placer::getMapping(const Port &port, const Port &whole, S
   if (failed(MappingAttr::verify(error, *dims, ReduceKind::Sum, noAxes, everywhere)))
     return failure();
   auto mapping = MappingAttr::get(context, *dims, ReduceKind::Sum, noAxes, everywhere);
+  // What an exported module says holds for parts of sums, and owners, too.
+  if (auto stated = port.attributes ? port.attributes.getAs<MappingAttr>(kMappingAttr) : MappingAttr();
+      stated && !isStated(whole.name))
+    mapping = stated;
   FailureOr<Placement> placement = Placement::resolve(mapping, mesh, whole.type.getShape(), error);
   if (failed(placement))
     return failure();
@@ -151,6 +313,8 @@ FailureOr<SmallVector<DictionaryAttr, 0>> Placer::place(ArrayRef<Port> ports, Ar
     list.set(net::kNameAttr, whole.name);
     list.set(net::kGlobalTypeAttr, TypeAttr::get(whole.type));
     list.set(kMappingAttr, *mapping);
+    if (Attribute max = port.attributes ? port.attributes.get(net::kMaxAttr) : Attribute())
+      list.set(net::kMaxAttr, max);
     attributes.push_back(list.getDictionary(module.getContext()));
   }
   return attributes;
@@ -172,11 +336,26 @@ static Ports permute(ArrayRef<Port> wholes, ArrayRef<size_t> numbers) {
   return permuted;
 }
 
+/// Gives the results, whose numbers in the serial program are `numbers`, its order, and their attributes.
+static void orderResults(func::FuncOp graph, ArrayRef<size_t> numbers, ArrayRef<DictionaryAttr> attributes) {
+  Operation *end = graph.getBody().front().getTerminator();
+  SmallVector<Value> values(numbers.size());
+  SmallVector<DictionaryAttr, 0> ordered(numbers.size());
+  for (auto [number, value, attribute] : llvm::zip_equal(numbers, end->getOperands(), attributes)) {
+    values[number] = value;
+    ordered[number] = attribute;
+  }
+  end->setOperands(values);
+  graph.setType(FunctionType::get(graph.getContext(), graph.getArgumentTypes(), end->getOperandTypes()));
+  graph.setAllResultAttrs(ordered);
+}
+
 /// Removes what exporters attached for other compilers, and keeps the names.
 static void leaveOut(ModuleOp module, func::FuncOp func) {
   auto keep = [&](DictionaryAttr attributes) {
     NamedAttrList kept;
-    for (StringRef name : {StringRef(net::kNameAttr), StringRef(net::kGlobalTypeAttr), StringRef(kMappingAttr)})
+    for (StringRef name : {StringRef(net::kNameAttr), StringRef(net::kGlobalTypeAttr), StringRef(kMappingAttr),
+                           StringRef(net::kMaxAttr)})
       if (Attribute value = attributes ? attributes.get(name) : Attribute())
         kept.append(name, value);
     return kept.getDictionary(module.getContext());
@@ -193,7 +372,8 @@ static void leaveOut(ModuleOp module, func::FuncOp func) {
     module->removeDiscardableAttr(attribute.getName());
 }
 
-LogicalResult importer::placePorts(ModuleOp partitioned, ModuleOp serial, ArrayRef<PortPlace> places) {
+LogicalResult importer::placePorts(ModuleOp partitioned, ModuleOp serial, ArrayRef<PortPlace> places,
+                                   StringRef header) {
   func::FuncOp graph = findGraph(partitioned), whole = findGraph(serial);
   if (!graph || !whole)
     return failure();
@@ -203,20 +383,30 @@ LogicalResult importer::placePorts(ModuleOp partitioned, ModuleOp serial, ArrayR
   Ports arguments = getArguments(graph), results = getResults(graph);
   Ports wholeArguments = getArguments(whole), wholeResults = getResults(whole);
   FailureOr<SmallVector<size_t>> ofArguments = correspond(arguments, wholeArguments, "argument", graph);
-  FailureOr<SmallVector<size_t>> ofResults =
-      failed(ofArguments) ? FailureOr<SmallVector<size_t>>() : correspond(results, wholeResults, "result", graph);
+  if (failed(ofArguments))
+    return failure();
+  wholeArguments = permute(wholeArguments, *ofArguments);
+  FailureOr<SmallVector<size_t>> ofResults = correspondResults(results, wholeResults, arguments, wholeArguments, graph);
   if (failed(ofResults))
     return failure();
   Mesh axes = mesh.getMesh();
   Placer placer(partitioned, axes, places);
-  auto placedArguments = placer.place(arguments, permute(wholeArguments, *ofArguments), "argument");
+  wholeResults = permute(wholeResults, *ofResults);
+  if (!header.empty()) {
+    FailureOr<StoredPorts> stored = parseStoredPorts(header, graph.getLoc());
+    if (failed(stored) || failed(placer.unstore(graph, *stored, wholeArguments, wholeResults)))
+      return failure();
+    arguments = getArguments(graph);
+    results = getResults(graph);
+  }
+  auto placedArguments = placer.place(arguments, wholeArguments, "argument");
   if (failed(placedArguments))
     return failure();
-  auto placedResults = placer.place(results, permute(wholeResults, *ofResults), "result");
+  auto placedResults = placer.place(results, wholeResults, "result");
   if (failed(placedResults) || failed(placer.finish()))
     return failure();
   graph.setAllArgAttrs(*placedArguments);
-  graph.setAllResultAttrs(*placedResults);
+  orderResults(graph, *ofResults, *placedResults);
   leaveOut(partitioned, graph);
   leaveOut(serial, whole);
   return success();

@@ -38,6 +38,8 @@ struct Compilation {
   Plan plan;
   /// The step as StableHLO text, if the options ask for it.
   exporter::Exported stablehlo;
+  /// The comment that the text of the partitioned program begins with, without slashes, if Export wrote it; else empty.
+  llvm::StringRef partitionedHeader;
   /// The options of Complete, among them the recomputed blocks, which `fitMemory` may choose.
   complete::Options completeOptions;
   emit::EmitOptions emitOptions;

@@ -137,9 +137,15 @@ LogicalResult Compiler::readGraph(const std::string &path, llvm::SourceMgr &buff
 }
 
 LogicalResult Compiler::readInputs() {
-  if (!options.partitioned.empty())
-    return success(succeeded(readGraph(options.input, sources, compilation.programs.serial)) &&
-                   succeeded(readGraph(options.partitioned, partitionedSources, compilation.programs.step)));
+  if (!options.partitioned.empty()) {
+    if (failed(readGraph(options.input, sources, compilation.programs.serial)) ||
+        failed(readGraph(options.partitioned, partitionedSources, compilation.programs.step)))
+      return failure();
+    StringRef text = partitionedSources.getMemoryBuffer(partitionedSources.getMainFileID())->getBuffer();
+    if (text.consume_front("// {"))
+      compilation.partitionedHeader = StringRef(text.data() - 1, text.find_first_of("\r\n") + 1);
+    return success();
+  }
   if (failed(readGraph(options.input, sources, compilation.programs.step)))
     return failure();
   if (options.eval.empty() || !options.runs(Stage::Import))

@@ -87,7 +87,7 @@ LogicalResult meshwright::importPartitioned(Compilation &c) {
   std::vector<importer::PortPlace> places;
   for (const auto &[name, dims] : c.options.places)
     places.push_back({name, dims});
-  return importer::placePorts(*c.programs.step, *c.programs.serial, places);
+  return importer::placePorts(*c.programs.step, *c.programs.serial, places, c.partitionedHeader);
 }
 
 static LogicalResult makeStep(Compilation &c) {

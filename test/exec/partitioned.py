@@ -4,6 +4,7 @@
 makes of GPT-2, and a program of replicas. Right ones are accepted; of each wrong one the values that differ are named. Inputs that do not fit have an
 error."""
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -120,6 +121,80 @@ def check_own(folder):
         expect_refused(("1 of 1 output differs", "on rank 0"), serial, wrong, *options)
 
 
+# Whole training steps: digits of a dimension, slices of a batch as a loop, an accumulation whose end is a conditional, parts of sums between steps, owners.
+STEPS = [("gpt2", "dp2xtp2+sequence+zero1", "adamw", "manual"), ("gpt2", "dp2xtp2+sequence+zero3+slices2", "sgd", "replicas"), ("mlp", "dp2xtp2+merge2", "adamw", "manual"),
+         ("gpt2", "dp2xtp2+merge2", "clip", "replicas"), ("gpt2", "dp4+zero1whole", "adamw", "manual")]
+
+
+def list_edits(text):
+    """Wrong modules with their kinds: another reduction, other groups, and the branches of a conditional or the first and the other slices exchanged."""
+    for found in re.finditer(r'"stablehlo\.all_reduce"\(', text):
+        yield "reduction", text[:found.start()] + text[found.start():].replace("stablehlo.add", "stablehlo.maximum", 1)
+    for found in re.finditer(r"replica_groups = dense<\[\[0, (1|2)\], .*?>", text):
+        other = "[[0, 2], [1, 3]]" if found.group(1) == "1" else "[[0, 1], [2, 3]]"
+        yield "groups", text[:found.start()] + f"replica_groups = dense<{other}>" + text[found.end():]
+    for found in re.finditer(r"stablehlo\.select (%\w+), (%\w+), (%\w+) : tensor<i1>, tensor<\d+x", text):
+        first, other = found.group(2, 3)
+        yield "first", text[:found.start(2)] + f"{other}, {first}" + text[found.end(3):]
+    for found in re.finditer(r'"stablehlo\.if"\((%\w+)\)', text):
+        condition = re.search(rf"{re.escape(found.group(1))} = stablehlo\.compare EQ,", text)
+        if condition:
+            yield "branches", text[:condition.start()] + condition.group().replace("EQ", "NE") + text[condition.end():]
+
+
+def check_steps(folder):
+    """Whole training steps that dist-opt exports agree with the step that it exports for one rank; wrong ones do not."""
+    serial, exported, wrong, strategy = (folder / name for name in ("serial.mlir", "exported.mlir", "wrong.mlir", "strategy.textproto"))
+    kinds = set()
+    for network, mesh, optimizer, form in STEPS:
+        graph = case.FIXTURES / f"{network}-tiny-f64.mlir"
+        alone = "serial" + ("+merge2" if "merge2" in mesh else "")
+        for spec, path, options in ((alone, serial, []), (mesh, exported, [f"--stablehlo-form={form}"])):
+            strategy.write_text(case.make_strategy(case.NETWORKS[network], spec, optimizer))
+            case.run("dist-opt", graph, f"--strategy={strategy}", f"--emit-stablehlo={path}", "--quiet", *options)
+        words = ["--steps=4"]
+        if form == "replicas":
+            words.append("--mesh=" + mesh.split("+")[0].replace("x", ",").replace("dp", "dp=").replace("tp", "tp="))
+        expect_equal(serial, exported, *words)
+        text, edits = exported.read_text(), {}
+        for kind, edited in list_edits(text):
+            edits.setdefault(kind, []).append(edited)
+        for kind, texts in edits.items():
+            kinds.add(kind)
+            wrong.write_text(texts[len(texts) // 2])
+            expect_refused(("outputs differ", "on rank"), serial, wrong, *words)
+    if kinds != {"reduction", "groups", "first", "branches"}:
+        sys.exit(f"only {kinds} are edited")
+
+
+def check_comment(folder):
+    """The comment of an exported module says how arrays store values; one that does not is an error at its place."""
+    serial, exported, wrong, strategy = (folder / name for name in ("serial.mlir", "exported.mlir", "wrong.mlir", "strategy.textproto"))
+    graph = case.FIXTURES / "gpt2-tiny-f64.mlir"
+    for spec, path in (("serial", serial), ("dp2xtp2", exported)):
+        strategy.write_text(case.make_strategy(case.NETWORKS["gpt2"], spec, "sgd"))
+        case.run("dist-opt", graph, f"--strategy={strategy}", f"--emit-stablehlo={path}", "--quiet")
+    head, body = exported.read_text().split("\n", 1)
+    digits = '"digits":[[[3,32,2,16]]]'
+    assert digits in head
+    bias = 'argument "p.transformer.h.0.attn.c_attn.bias"'
+    for old, new, parts in ((digits, '"digits":[[[1,96,2,48]]]', ("57 of 58 outputs differ",)),
+                            (digits, '"digits":[[[3,32,2,17]]]', (bias, "is 'tensor<3x16xf64>' on a rank, but", "makes it 'tensor<51xf64>'")),
+                            (digits, '"digits":[[[5,32,2,16]]]', (bias, "digit 5 does not divide the 96 indices")),
+                            (digits, '"digits":[[[3,32,2]]]', ("the comment at the beginning does not say how the array of number 0 among arguments stores its value",)),
+                            ('"sharding":[[],["tp"]]', '"sharding":[[],["pp"]]', (bias, 'the mesh has no axis "pp"')),
+                            ('"shape":[96]', '"shape":[48]', (bias, "says that it has shape [48], but in the serial program it is 'tensor<96xf64>'")),
+                            ('"results":[', '"others":[', ("the comment at the beginning has no list of results",)),
+                            ('"arguments":[', '"arguments":[7,', ("the array of number 0 among arguments",)),
+                            ('"results":[', '"results":[{"shape":[],"sharding":[]},', ("the comment at the beginning has 29 arguments and 59 results, but the program 29 and 58",)),
+                            ("}", "", ("the comment with arguments and results is no JSON",))):
+        assert old in head, old
+        wrong.write_text(head.replace(old, new, 1) + "\n" + body)
+        expect_refused(parts, serial, wrong)
+    # A stated placement goes before what the comment says.
+    expect_refused((bias, "tensor<3x16xf64>"), serial, exported, "--place=p.transformer.h.0.attn.c_attn.bias=[tp]")
+
+
 def check_usage(folder):
     serial, right = FOLDER / "mlp.serial.mlir", FOLDER / "mlp.right.mlir"
     expect_refused(("the partitioned program has 2 arguments, but the serial one 6",), serial, FOLDER / "shards.right.mlir")
@@ -144,6 +219,8 @@ def main():
     check_xla(folder)
     check_replicas(folder)
     check_own(folder)
+    check_steps(folder)
+    check_comment(folder)
     check_usage(folder)
 
 

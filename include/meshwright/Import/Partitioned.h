@@ -35,8 +35,11 @@ void foldConstants(mlir::ModuleOp module);
 /// Gives the arguments and results of a converted `partitioned` program the names of those of the converted `serial`
 /// one, with their global types and placements: the program is then as Partition leaves one. They correspond by name if
 /// all names are equal, else by position. A port of the serial type is whole on every rank; the placement of any other
-/// is in `places`, or in the sharding that its exporter wrote. Removes what else exporters attached to both programs.
-llvm::LogicalResult placePorts(mlir::ModuleOp partitioned, mlir::ModuleOp serial, llvm::ArrayRef<PortPlace> places);
+/// is in `places`, in the sharding that its exporter wrote or, where the program is one that Export wrote, in `header`:
+/// the JSON of the comment that its text begins with, else empty. Removes what else exporters attached to both
+/// programs.
+llvm::LogicalResult placePorts(mlir::ModuleOp partitioned, mlir::ModuleOp serial, llvm::ArrayRef<PortPlace> places,
+                               llvm::StringRef header);
 
 } // namespace meshwright::importer
 
