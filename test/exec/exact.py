@@ -120,6 +120,25 @@ def check_mistakes(folder, network, mesh, step):
     expect(len(counts) >= 6, f"only {list(counts)} occur")
 
 
+def check_scopes(folder):
+    """Values of scopes, fetched, say where programs part: none of the first block differs where the second has a wrong operation."""
+    strategy, graph, module = folder / "strategy.textproto", case.FIXTURES / "gpt2-tiny-f64.mlir", folder / "module.mlir"
+    fetch = 'fetch: "grad/*" fetch: "forward/*" fetch: "backward/transformer.h.?.mlp.*"'
+    strategy.write_text(case.make_strategy(case.NETWORKS["gpt2"], "dp2xtp2", "sgd").replace('fetch: "grad/*"', fetch))
+    right, wrong = folder / "right", folder / "wrong"
+    case.run("dist-opt", graph, f"--strategy={strategy}", f"--emit={right}", "--target=exact", "--quiet")
+    text = case.run("dist-run", right, "--check-exact")
+    expect("28 variables and 66 outputs are exactly those" in text, text)
+    case.run("dist-opt", graph, f"--strategy={strategy}", "--to=optimize", "--quiet", "-o", module)
+    text = module.read_text()
+    line = re.search(r'^ *%\w+ = net\.multiply .*role<forward>, net\.scope = "transformer\.h\.1\.ln_2".*$', text, re.M).group()
+    module.write_text(text.replace(line, line.replace("net.multiply", "net.subtract")))
+    case.run("dist-opt", module, "--from=schedule", f"--strategy={strategy}", f"--emit={wrong}", "--target=exact", "--quiet")
+    found = call("dist-run", wrong, "--check-exact", f"--exact-reference={right}")
+    expect(found.returncode == 3 and re.search(r"serial program\n  \"result\" differs.*\n  \"forward/transformer\.h\.1\.ln_2\" differs", found.stdout)
+           and "forward/transformer.h.0" not in found.stdout, found.stdout)
+
+
 def check_errors(folder):
     plain, exact, merged = folder / "plain", folder / "exact", folder / "merged"
     graph, strategy = case.FIXTURES / "mlp-tiny-f64.mlir", folder / "strategy.textproto"
@@ -153,6 +172,7 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     for network, mesh, step in CASES:
         check_mistakes(folder, network, mesh, 1 if os.environ.get("MESHWRIGHT_TEST_ROUNDS") else step)
+    check_scopes(folder)
     check_errors(folder)
 
 

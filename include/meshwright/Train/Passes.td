@@ -323,7 +323,9 @@ def FetchPass : Pass<"dist-train-fetch", "::mlir::ModuleOp"> {
   let summary = "returns named values in addition to the function's results";
   let description = [{
     Appends the first result of every operation whose `net.name` matches a glob to the results of the
-    function, in the order of the operations and under its name. A glob without a match is an error.
+    function, in the order of the operations and under its name. A glob that begins with `forward/` or `backward/`
+    returns the last value without a name of each scope that it matches (`forward/h.*.attn`), outside of loops. A
+    glob without a match is an error.
 
     Example: `--dist-train-fetch="values=grad/*,lr"`
   }];
