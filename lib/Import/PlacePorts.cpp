@@ -288,7 +288,7 @@ FailureOr<MappingAttr> Placer::getMapping(const Port &port, const Port &whole, S
   if (failed(MappingAttr::verify(error, *dims, ReduceKind::Sum, noAxes, everywhere)))
     return failure();
   auto mapping = MappingAttr::get(context, *dims, ReduceKind::Sum, noAxes, everywhere);
-  // What an exported module says holds for parts of sums, and owners, too.
+  // The mapping of an exported module covers parts of sums, and owners, too.
   if (auto stated = port.attributes ? port.attributes.getAs<MappingAttr>(kMappingAttr) : MappingAttr();
       stated && !isStated(whole.name))
     mapping = stated;

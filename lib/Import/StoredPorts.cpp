@@ -2,6 +2,10 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// An entry of the comment lists the axes of the stored dimensions, and for every dimension of the value its digits.
+// Each digit has an axis, in the same order, so both together are a dims mapping. Export's Storage::toJson writes the
+// entries.
+//
 //===----------------------------------------------------------------------===//
 
 #include "StoredPorts.h"

@@ -22,7 +22,7 @@ struct StoredPort {
   /// The value's dims mapping, and its shape.
   dist::MappingAttr mapping;
   llvm::SmallVector<int64_t> shape;
-  /// Of the number of a step or of a micro-batch: how many there are.
+  /// The number of steps or micro-batches, if the argument is the number of one.
   std::optional<int64_t> count;
 };
 

@@ -3,10 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // After a step of the ranks, the first process runs the same step of the serial program and of its twin, and compares
-// all outputs and variables. Few elements differ by more than their last places and the serial program's own error; as
-// soon as there is one, a first sample of all elements is taken. Elements still in doubt are kept by number, and
-// samples follow one after the other until no doubt is left. Serial variables then take the distributed values, unless
-// the programs go apart.
+// all outputs and variables. As soon as a float differs in a bit, a first sample of all elements is taken. Elements
+// that are still in doubt with it are kept by number, and samples follow one after the other until no doubt is left.
+// Serial variables then take the distributed values, unless the programs go apart.
 //
 //===----------------------------------------------------------------------===//
 
@@ -402,7 +401,7 @@ public:
 
 private:
   bool isUpdate, hasLargest;
-  /// Of a twin's places; 0 where it is the serial program's value.
+  /// The lanes of a twin's places; 0 where it is the serial program's value.
   uint64_t lanes = 0;
   /// A run from moved variables has the program's own rounding, which is no larger for a larger perturbation.
   unsigned places = 1;

@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Elements of both programs differ by rounding. How far that goes is seen in samples: other runs of the same step that
+// round in other ways, taken one after the other, the cheap ones first, until no element is in doubt.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef MESHWRIGHT_RUNTIME_SERIALCHECK_H
@@ -146,7 +149,7 @@ private:
   /// The serial variables before the step, and where they stood in an accumulation.
   Snapshot before;
   uint32_t position = 0;
-  /// What the serial step made: outputs, and variables; and the variables that the next step begins with.
+  /// The outputs and variables of the serial step, and the variables that the next step begins with.
   Snapshot results[2], next;
   /// The samples of this step, and whether the last one is the serial program's, from variables that were `moved`.
   int samples = 0;
