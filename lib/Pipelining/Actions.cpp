@@ -90,7 +90,8 @@ Actions::Phase Actions::getOperandPhase(Operation *op) const {
   Phase phase = Phase::Early;
   for (Value operand : op->getOperands()) {
     net::AssignOp keeper = getKeeper(operand);
-    bool isSummed = keeper && keeper != op && !isa<dist::AccumulateOp>(op);
+    auto level = dyn_cast<dist::AccumulateOp>(op);
+    bool isSummed = keeper && keeper != op && !(level && level.getSums());
     phase = std::max(phase, isSummed ? Phase::Late : getPhase(operand));
   }
   return phase;

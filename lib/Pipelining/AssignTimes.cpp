@@ -88,7 +88,10 @@ struct AssignTimesPass : schedule::impl::AssignTimesPassBase<AssignTimesPass> {
     auto sum = net::AddOp::create(builder, op.getLoc(), op.getType(), op.getBefore(), op.getAddend());
     inherit(sum, op, Inherit::Replacement);
     dist::setOn(sum, dist::join(on, rest));
-    times.set(sum, rest);
+    // The level before this one of a tree adds separately for what it keeps. Apart from that, programs of more times
+    // would not be worth it.
+    if (op.getSums())
+      times.set(sum, rest);
     if (rest == when)
       return sum;
     auto beginning = llvm::to_vector(llvm::seq(mesh.getSize(*mesh.find(op.getAxis()))));
@@ -99,7 +102,8 @@ struct AssignTimesPass : schedule::impl::AssignTimesPassBase<AssignTimesPass> {
     auto either = dist::EitherOp::create(builder, op.getLoc(), op.getType(), op.getAddend(), begins, sum);
     inherit(either, op, Inherit::LoopPart);
     dist::setOn(either, dist::join(on, when));
-    times.set(either, when);
+    if (op.getSums())
+      times.set(either, when);
     return either.getResult();
   }
 };
