@@ -6,6 +6,13 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
+# mw_keep_loaded(TARGET): dlclose does not unload the library. What it has registered, its schema with libprotobuf and its passes with MLIR, cannot be taken
+# back: registered again after the next dlopen, the schema would end the process.
+function(mw_keep_loaded TARGET)
+  target_link_options(${TARGET} PRIVATE LINKER:-z,nodelete)
+endfunction()
+mw_keep_loaded(MeshwrightPlugin)
+
 # mw_installed_library(NAME archives...): a library Meshwright::NAME with all of these archives, one component of the package. It shows the
 # names of cmake/NAME-symbols.map and no others, if there is such a file.
 function(mw_installed_library NAME)
@@ -19,6 +26,7 @@ function(mw_installed_library NAME)
   add_library(Meshwright::${NAME} ALIAS ${target})
   add_dependencies(${target} ${ARGN})
   target_link_options(${target} PRIVATE LINKER:--whole-archive ${archives} LINKER:--no-whole-archive)
+  mw_keep_loaded(${target})
   # The functions of sanitizers are in the program.
   if(NOT MESHWRIGHT_SANITIZE)
     target_link_options(${target} PRIVATE LINKER:-z,defs)
