@@ -12,17 +12,22 @@ import sys
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(config.source_dir, "test", "python"))
+import memcheck
 import requirements
 from case_table import TableTests
 
 config.name = "Meshwright"
 config.test_format = TableTests(execute_external=False)
-if config.sanitize:
+# tools/dev/run-tests --memcheck says so.
+config.memcheck = lit_config.params.get("memcheck") == "1"
+if config.sanitize or config.memcheck:
     from sanitized_test import SanitizedTest
 
     config.test_format = SanitizedTest(execute_external=False)
-    config.available_features.add("sanitizer")
-    config.environment["MESHWRIGHT_TEST_PATIENCE"] = "8"
+    config.available_features.add("sanitizer" if config.sanitize else "memcheck")
+    config.environment["MESHWRIGHT_TEST_PATIENCE"] = "8" if config.sanitize else "60"
+if memcheck.is_available():
+    config.available_features.add("valgrind")
 config.suffixes = [".mlir", ".test", ".py"]
 config.excludes = ["lit.cfg.py", "case.py", "packages.py", "steps.py", "offload.py", "zero.py", "exit-status.py", "fixtures", "unit", "lib", "python", "Inputs"]
 config.test_source_root = os.path.join(config.source_dir, "test")
@@ -39,6 +44,10 @@ config.substitutions += [
 ]
 
 path = [os.path.join(config.build_dir, "bin"), os.path.join(config.build_dir, "test", "bin"), config.llvm_tools]
+if config.memcheck:
+    wrappers = os.path.join(config.build_dir, "test", "memcheck")
+    memcheck.write_wrappers(wrappers, memcheck.list_programs(*path[:2]) + [os.path.join(config.llvm_tools, "mlir-opt")])
+    path.insert(0, wrappers)
 config.environment["PATH"] = os.pathsep.join(path + [os.environ["PATH"]])
 # A test's threads are its ranks; libraries that start their own would only get in each other's way.
 config.environment["OMP_NUM_THREADS"] = "1"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# UNSUPPORTED: sanitizer
+# UNSUPPORTED: sanitizer, memcheck
 # RUN: %python %s
 """KeyboardInterrupt reaches a program within a step that takes long: the step ends, its session wants values again and then goes on with the same
 numbers, and another session is not touched. A compilation ends before its next stage."""

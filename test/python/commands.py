@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 
-# The factor on the time that tests wait for programs, which are slow with sanitizers.
+# The factor on the time that tests wait for programs, which are slow with sanitizers and under memcheck.
 PATIENCE = float(os.environ.get("MESHWRIGHT_TEST_PATIENCE", "1"))
 
 

@@ -81,11 +81,14 @@ NEEDED = {"cuda-stub": find_stub, "mpi": find_mpi, "namespaces": find_namespaces
 # Why a test without one is skipped.
 OPTIONAL = {
     "fuzz": "the build is not linked with libFuzzer; the preset asan is",
+    "memcheck": "only runs with --memcheck have it",
+    "!memcheck": "it does not run under memcheck",
     "ptxas": "NVIDIA's assembler is not in PATH, CUDA_HOME and /usr/local/cuda",
     "!ptxas": "NVIDIA's assembler is there",
     "sanitizer": "the build has no sanitizer; the presets asan and tsan have",
     "!sanitizer": "the build has a sanitizer",
     "torch": "MESHWRIGHT_TORCH does not name a Python with PyTorch; tools/dev/export/requirements-torch.txt has the versions",
+    "valgrind": "valgrind is not in PATH; the package valgrind has it",
 }
 
 # A Python with PyTorch, which takes some gigabytes.

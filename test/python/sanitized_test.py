@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The format of lit tests in builds with sanitizers."""
+"""The format of lit tests in builds with sanitizers, and of those under memcheck."""
 import lit.Test
 from case_table import TableTests
 from sanitizer_reports import Reports
 
 
 class SanitizedTest(TableTests):
-    """A shell test that fails where a sanitizer found something in one of its programs."""
+    """A shell test that fails where a sanitizer, or memcheck, found something in one of its programs."""
 
     def execute(self, test, litConfig):
         # The configuration is this process's own, which runs one test at a time.
