@@ -79,8 +79,9 @@ def RecomputesAttribute : Attribute<"net.recomputes", I64Attr, [OnOperation]> {
 def SumPartsAttribute : Attribute<"net.sum_parts", I64Attr, [OnOperation, OnFunction]> {
   let meaning = [{
     The order of sums of floats is fixed. On a function: sums of partial values do not pass operations that round. On a
-    reduction, product or scatter: the number of equal parts in which the first dimension that it sums is added up; a
-    binary tree of neighbours adds the parts. On one rank it is the number of parts that the rank has.
+    reduction, product or scatter: the number of parts of equal size, but for the last, in which the first dimension that
+    it sums is added up; a binary tree of neighbours adds the parts. On a conversion: it rounds the parts of its operand.
+    On one rank it is the number of parts that the rank has.
   }];
   let writtenBy = ["dist-train-fix-sums", "dist-partition-localize-shapes"];
   let readBy = [Complete, Partition, Optimize, Schedule, Emit];

@@ -80,7 +80,7 @@ FailureOr<AxisPlan> AxisChecker::checkSplit(const FactorSplit &split) {
     return error() << "the factor of size " << info.size << " has to stay whole";
   if (!keepsParts(info, split, n))
     return error() << "the factor of size " << info.size << " is summed in " << info.getNumParts() << " parts of "
-                   << info.size / info.getNumParts() << " but split into pieces of " << split.stride;
+                   << info.getPartSize() << " but split into pieces of " << split.stride;
   for (auto [index, tensor, placement] : llvm::enumerate(rule.operands, operands))
     if (failed(
             checkTensor(tensor, placement, split, llvm::is_contained(info.partialOperands, index), "operand", index)))

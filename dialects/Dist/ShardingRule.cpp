@@ -95,8 +95,9 @@ LogicalResult ShardingRule::verify(Operation *op) const {
 bool meshwright::dist::keepsParts(const FactorInfo &factor, const FactorSplit &split, int64_t n) {
   if (factor.reduction != ReduceKind::Tree)
     return true;
-  return split.extent == split.stride * n && split.stride > 0 && factor.size % split.stride == 0 &&
-         factor.getNumParts() % (factor.size / split.stride) == 0;
+  int64_t part = factor.getPartSize();
+  return split.stride > 0 && split.stride % part == 0 && factor.getNumParts() % (split.stride / part) == 0 &&
+         split.stride * n == static_cast<int64_t>(llvm::alignTo(split.extent, part));
 }
 
 std::optional<FactorSplit> meshwright::dist::toFactorSplit(const TensorRule &tensor, unsigned dim, int64_t extent,

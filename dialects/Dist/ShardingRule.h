@@ -12,6 +12,7 @@
 #define MESHWRIGHT_DIALECTS_DIST_SHARDINGRULE_H
 
 #include "dialects/Dist/Placement.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace meshwright::dist {
 
@@ -41,13 +42,15 @@ struct FactorInfo {
   /// True if padding of an operand would reach defined elements of a result, as in a reduction over this factor, so
   /// that operands that have the factor are masked. False if padding only affects padding.
   bool masks = false;
-  /// The levels of a reduction of kind Tree, which adds 2^levels equal parts of the factor.
+  /// The levels of a reduction of kind Tree, which adds 2^levels equal parts of the factor; the last one is shorter
+  /// where they do not divide it.
   uint8_t levels = 0;
   /// Operands that lack the factor and have to be partial (of `reduction`) if it is split, such as the operand of a
   /// scatter whose updates are split.
   llvm::SmallVector<unsigned, 1> partialOperands;
 
   int64_t getNumParts() const { return int64_t(1) << levels; }
+  int64_t getPartSize() const { return llvm::divideCeil(size, getNumParts()); }
 };
 
 /// The operation commutes with a reduction: if `operands` are partial of `kind` and all other operands replicated, all

@@ -72,6 +72,7 @@ private:
   MappingAttr getMapping(const Target &target) const;
   /// Adds the digits in `dims`, one list per dimension, to the placement of `target`.
   LogicalResult place(const Target &target, ArrayRef<DigitsAttr> dims, Location loc);
+  DigitsAttr keepParts(DigitsAttr digits, int64_t size) const;
   FailureOr<SmallVector<DigitsAttr>> parseDims(StringRef text, Location loc);
   void warnOfEmptyParts(const Target &target, const Placement &placement, Location loc);
   Location getLoc(const Twine &path) { return file.getLoc(context, path.str()); }
@@ -194,6 +195,27 @@ MappingAttr Annotator::getMapping(const Target &target) const {
   return dist::getMapping(target.value);
 }
 
+/// Lets the axes of `digits` split a dimension of `size` into the whole parts in which `reproducible` sums over it,
+/// where these have different sizes: two ranks have 4 of 8 parts of 7 of 50 indices, 28 and 22, not 25 each.
+DigitsAttr Annotator::keepParts(DigitsAttr digits, int64_t size) const {
+  int64_t parts = file.get().has_reproducible() ? file.get().reproducible().parts() : 1;
+  auto part = static_cast<int64_t>(llvm::divideCeil(size, parts));
+  if (size % parts == 0 || part * (parts - 1) >= size)
+    return digits;
+  SmallVector<DigitAttr> kept(digits.begin(), digits.end());
+  for (DigitAttr &digit : kept) {
+    // A mesh without this axis is an error elsewhere.
+    std::optional<Axis> axis = digit.isPlain() || digit.getSize() ? std::nullopt : mesh.find(digit.getAxis());
+    if (!axis || parts % mesh.getSize(*axis) != 0)
+      break;
+    parts /= mesh.getSize(*axis);
+    if (parts * part != static_cast<int64_t>(llvm::divideCeil(size, mesh.getSize(*axis))))
+      digit = DigitAttr::getAxis(digit.getAxis(), parts * part);
+    size = parts * part;
+  }
+  return DigitsAttr::get(context, kept);
+}
+
 LogicalResult Annotator::place(const Target &target, ArrayRef<DigitsAttr> dims, Location loc) {
   if (static_cast<int64_t>(dims.size()) != target.type.getRank())
     return emitError(loc) << "the placement has " << dims.size() << " dimensions but \"" << target.name << "\" has "
@@ -217,7 +239,7 @@ LogicalResult Annotator::place(const Target &target, ArrayRef<DigitsAttr> dims, 
     if (existing)
       llvm::append_range(all, existing.getDims()[dim]);
     llvm::append_range(all, digits);
-    joined.push_back(DigitsAttr::get(context, all));
+    joined.push_back(keepParts(DigitsAttr::get(context, all), target.type.getDimSize(dim)));
   }
   auto error = [&] { return emitError(loc) << "\"" << target.name << "\" of " << target.type << ": "; };
   auto mapping = MappingAttr::getChecked(error, context, ArrayRef<DigitsAttr>(joined), ReduceKind::Sum,

@@ -15,14 +15,17 @@ static constexpr int kMaxCarried = 4;
 
 using Look = bool(const AxisProblem &, const AxisSweep &, Annotations &);
 
-/// Repeats all decisions with the annotations of `look`, and keeps them if they send fewer bytes.
-static void improve(const AxisProblem &problem, AxisSweep &sweep, Annotations &notes, Look &look) {
-  double before = countBytes(problem, sweep.plan);
+using Count = double(const AxisProblem &, const AxisPlan &);
+
+/// Repeats all decisions with the annotations of `look`, and keeps them if `count` is smaller then.
+static void improve(const AxisProblem &problem, AxisSweep &sweep, Annotations &notes, Look &look,
+                    Count &count = countCost) {
+  double before = count(problem, sweep.plan);
   Annotations notesBefore = notes;
   if (!look(problem, sweep, notes))
     return;
   sweep.run();
-  if (countBytes(problem, sweep.plan) < before)
+  if (count(problem, sweep.plan) < before)
     return;
   notes = std::move(notesBefore);
   sweep.run();
@@ -43,5 +46,6 @@ AxisPlan complete::solveAxis(const AxisProblem &problem) {
   improve(problem, sweep, notes, annotateStored);
   improve(problem, sweep, notes, offerGathered);
   improve(problem, sweep, notes, offerRegrouped);
+  improve(problem, sweep, notes, annotateReduced, countBytes);
   return std::move(sweep.plan);
 }

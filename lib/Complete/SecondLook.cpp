@@ -4,8 +4,9 @@
 //
 // The forward sweep decides an operation by its operands. Here the plan is read from its end: a value that most uses
 // slice is kept in parts; a value on the way to a variable is converted to the storage placement where it is
-// narrowest; a value is gathered once if several elementwise users are gathered right after; and the parts of a value
-// are regrouped where a use would exchange dimensions. All are annotations for another sweep.
+// narrowest; a value is gathered once if several elementwise users are gathered right after; the parts of a value are
+// regrouped where a use would exchange dimensions; and sums that are reduced one by one only to meet are added in
+// parts. All are annotations for another sweep.
 //
 //===----------------------------------------------------------------------===//
 
@@ -185,6 +186,39 @@ bool complete::offerRegrouped(const AxisProblem &problem, const AxisSweep &sweep
   return any;
 }
 
+/// A split of `value` into equal parts along its first dimension that has some; nothing if there is none.
+static std::optional<State> findEqualSplit(const AxisProblem &problem, ValueIndex value) {
+  for (auto [dim, size] : llvm::enumerate(problem.graph.values[value].shape))
+    if (State split = State::split(dim, size, size / problem.n);
+        size % problem.n == 0 && size > 0 && problem.fitsOthers(value, split))
+      return split;
+  return std::nullopt;
+}
+
+bool complete::annotateReduced(const AxisProblem &problem, const AxisSweep &sweep, Annotations &notes) {
+  bool any = false;
+  auto isReducedFor = [&](ValueIndex value) {
+    const GraphValue &entry = problem.graph.values[value];
+    return entry.def >= 0 && entry.uses.size() == 1 && !sweep.isFixed(value) &&
+           sweep.plan.computes[entry.def][entry.result].isPartial() && sweep.plan.values[value].isReplicated();
+  };
+  for (const GraphOp &op : problem.graph.ops) {
+    if (op.results.size() != 1 || !isElementwise(op.rule) || !sweep.plan.values[op.results.front()].isReplicated())
+      continue;
+    llvm::SmallVector<ValueIndex> reduced = llvm::filter_to_vector(op.operands, isReducedFor);
+    std::optional<State> split = reduced.size() < 2 ? std::nullopt : findEqualSplit(problem, reduced.front());
+    if (!split || !problem.fitsOthers(op.results.front(), *split) ||
+        llvm::any_of(reduced, [&](ValueIndex value) { return !problem.fitsOthers(value, *split); }))
+      continue;
+    for (ValueIndex value : reduced)
+      notes.given[value] = split;
+    if (!sweep.isFixed(op.results.front()))
+      notes.given[op.results.front()] = State::replicated();
+    any = true;
+  }
+  return any;
+}
+
 bool complete::annotateGroups(const AxisProblem &problem, const AxisSweep &sweep, Annotations &notes) {
   bool any = false;
   for (const auto &[group, values] : problem.graph.groups) {
@@ -202,20 +236,31 @@ bool complete::annotateGroups(const AxisProblem &problem, const AxisSweep &sweep
   return any;
 }
 
-double complete::countBytes(const AxisProblem &problem, const AxisPlan &plan) {
+/// The sum of `price` over one conversion of each value for every placement in which it is read, and one at its
+/// definition if it is reduced there.
+static double sum(const AxisProblem &problem, const AxisPlan &plan,
+                  double (AxisProblem::*price)(ValueIndex, const State &, const State &) const) {
   double total = 0;
   for (auto [value, entry] : llvm::enumerate(problem.graph.values)) {
     const State &kept = plan.values[value];
     if (entry.def >= 0)
-      total += problem.convertCost(value, plan.computes[entry.def][entry.result], kept);
+      total += (problem.*price)(value, plan.computes[entry.def][entry.result], kept);
     llvm::SmallVector<State, 2> seen{kept};
     for (const Use &use : entry.uses) {
       const State &target = plan.operands[use.op][use.operand];
       if (llvm::is_contained(seen, target))
         continue;
       seen.push_back(target);
-      total += problem.convertCost(value, kept, target);
+      total += (problem.*price)(value, kept, target);
     }
   }
   return total;
+}
+
+double complete::countCost(const AxisProblem &problem, const AxisPlan &plan) {
+  return sum(problem, plan, &AxisProblem::convertCost);
+}
+
+double complete::countBytes(const AxisProblem &problem, const AxisPlan &plan) {
+  return sum(problem, plan, &AxisProblem::convertBytes);
 }

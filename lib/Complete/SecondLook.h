@@ -34,11 +34,15 @@ bool offerGathered(const AxisProblem &problem, const AxisSweep &sweep, Annotatio
 /// operations may go on with that split.
 bool offerRegrouped(const AxisProblem &problem, const AxisSweep &sweep, Annotations &notes);
 
+/// If partial values are reduced for an elementwise operation alone that needs all of them, annotates them split: it is
+/// computed in parts, and only its result is gathered.
+bool annotateReduced(const AxisProblem &problem, const AxisSweep &sweep, Annotations &notes);
+
 /// Annotates the values of a group with the state of the first of them that is given one or is split.
 bool annotateGroups(const AxisProblem &problem, const AxisSweep &sweep, Annotations &notes);
 
-/// The traffic of the plan: one conversion of each value for every placement in which it is read, and one at its
-/// definition if it is reduced there.
+/// The cost of the plan's conversions, and the bytes that they send: conversions of weights and of the batch cost more.
+double countCost(const AxisProblem &problem, const AxisPlan &plan);
 double countBytes(const AxisProblem &problem, const AxisPlan &plan);
 
 } // namespace meshwright::complete

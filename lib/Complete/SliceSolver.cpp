@@ -57,14 +57,16 @@ bool SliceSolver::isSumOfOther(ValueIndex value, OpIndex op) const {
   return infos[value].state.isPartial() && graph.getStage(value) != graph.ops[op].stage;
 }
 
-/// True if the sum over the slices may as well be completed after `op`: the result is not larger and not rounded, and
-/// the sum is in the same stage.
+/// True if the sum over the slices may as well be completed after `op`: the result is not larger and not rounded, unless
+/// the parts of a sum are, and the sum is in the same stage.
 bool SliceSolver::passes(OpIndex op) const {
   const GraphOp &entry = graph.ops[op];
   const auto *sum = llvm::find_if(entry.operands, [&](ValueIndex value) { return isAddedUp(infos[value].state); });
-  if (entry.results.size() != 1 || sum == entry.operands.end() || isNarrowing(entry.op))
+  if (entry.results.size() != 1 || sum == entry.operands.end())
     return false;
   const State state = infos[*sum].state;
+  if (isNarrowing(entry.op) && state.reduction == ReduceKind::Sum)
+    return false;
   auto isSum = [&](ValueIndex value) { return infos[value].state == state; };
   if (llvm::any_of(entry.operands, [&](ValueIndex value) { return isSumOfOther(value, op); }))
     return false;

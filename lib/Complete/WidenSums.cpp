@@ -13,6 +13,7 @@
 #include "dialects/Dist/Dist.h"
 #include "dialects/Net/NetBuilder.h"
 #include "meshwright/Complete/Passes.h"
+#include "meshwright/Support/Gradients.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace meshwright::complete {
@@ -29,20 +30,6 @@ static bool isNarrowSum(net::ReduceOp op) {
   bool rounds = op.getKind() == ReduceKind::Sum || op.getKind() == ReduceKind::Product;
   return rounds && !op.getDims().empty() && net::isFloat(op.getResult()) &&
          net::elementTypeOf(op.getResult()).getIntOrFloatBitWidth() < 32;
-}
-
-/// True if `value` becomes a gradient, or an accumulated one, through single-use operations. `dist.defer_reduction`,
-/// the mark of operations that a gradient passes before its reduction, also ends the search.
-static bool isGradient(Value value) {
-  while (Operation *op = value.getDefiningOp()) {
-    if (net::getUserName(op).starts_with(net::kGradientPrefix) || dist::defersReduction(op) ||
-        isa<dist::AccumulateOp>(op))
-      return true;
-    if (!value.hasOneUse() || value.use_begin()->getOwner()->getNumResults() != 1)
-      return false;
-    value = value.use_begin()->getOwner()->getResult(0);
-  }
-  return false;
 }
 
 /// Moves the rounding from `op` to a conversion after it. The result keeps the names and placements.
@@ -67,7 +54,7 @@ struct WidenSumsPass : complete::impl::WidenSumsPassBase<WidenSumsPass> {
       return;
     SmallVector<net::ReduceOp> narrow;
     getOperation().walk([&](net::ReduceOp op) {
-      if (isNarrowSum(op) && !isGradient(op.getResult()))
+      if (isNarrowSum(op) && !becomesGradient(op.getResult()))
         narrow.push_back(op);
     });
     llvm::for_each(narrow, widen);

@@ -294,6 +294,9 @@ FailureOr<int64_t> FunctionLocalizer::countParts(Operation &op, const ShardingRu
                                                  ArrayRef<Placement> operands) {
   int64_t parts = net::kSumPartsAttr.get(&op).getInt();
   for (auto [axis, plan] : llvm::enumerate(plans)) {
+    // The conversion that rounds the parts of a sum.
+    if (plan.kind == AxisPlan::Kind::Partial && operands.front().partialKind == ReduceKind::Tree)
+      parts /= mesh.getSize(axis);
     if (plan.kind != AxisPlan::Kind::SplitFactor || rule.factors[plan.factor].reduction != ReduceKind::Tree)
       continue;
     for (auto [tensor, placement] : llvm::zip(rule.operands, operands))

@@ -4,8 +4,8 @@
 //
 // A reduction or scatter of several parts (`net.sum_parts`) becomes one of each part and additions by a binary tree. A
 // rank has neighbouring parts, a power of two of them, so that its tree is a subtree of the serial program's, and
-// collectives do the rest of it. Products keep their parts: the library that computes them adds them. Convolutions keep
-// the note that the order of their sums is fixed.
+// collectives do the rest of it. A conversion with `net.sum_parts` rounds each part. Products keep their parts: the
+// library that computes them adds them. Convolutions keep the note that the order of their sums is fixed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +28,9 @@ namespace {
 /// Replaces one operation by those of its parts.
 class Expansion {
 public:
-  Expansion(Operation *op, int64_t parts) : op(op), parts(parts), builder(op), build(builder, op->getLoc()) {}
+  /// Each part is rounded by `rounding`, which is the one user of `op`, unless that is null.
+  Expansion(Operation *op, int64_t parts, net::ConvertOp rounding)
+      : op(op), rounding(rounding), parts(parts), builder(op), build(builder, op->getLoc()) {}
 
   void expandReduce(net::ReduceOp reduce);
   void replaceReduce(net::ReduceOp reduce) {
@@ -43,10 +45,14 @@ private:
   /// The sum of makePart(begin), ..., makePart(end - 1) by halves, so that few parts exist at a time.
   Value addTree(int64_t begin, int64_t end, llvm::function_ref<Value(int64_t)> makePart);
   Value reduce(ReduceKind kind, Value value, ArrayRef<int64_t> dims);
+  Value round(Value part) {
+    return rounding ? keep(build.convert(part, net::elementTypeOf(rounding.getResult()))) : part;
+  }
   void replace(Value value);
   Value slice(Value value, int64_t dim, int64_t part);
 
   Operation *op;
+  net::ConvertOp rounding;
   int64_t parts;
   OpBuilder builder;
   net::NetBuilder build;
@@ -69,21 +75,24 @@ Value Expansion::addTree(int64_t begin, int64_t end, llvm::function_ref<Value(in
   return keep(build.add(left, right));
 }
 
-/// The result of `op` is now `value`, which takes its name.
+/// The sum, rounded if parts are, is now `value`, which takes its name.
 void Expansion::replace(Value value) {
-  inherit(value.getDefiningOp(), op, Inherit::Replacement);
+  Operation *last = rounding ? rounding : op;
+  inherit(value.getDefiningOp(), last, Inherit::Replacement);
   net::kSumPartsAttr.remove(value.getDefiningOp());
-  op->getResult(0).replaceAllUsesWith(value);
+  last->getResult(0).replaceAllUsesWith(value);
+  if (rounding)
+    rounding.erase();
   op->erase();
 }
 
-/// Part number `part` of `value` along `dim`.
+/// Part number `part` of `value` along `dim`; the last one may be shorter.
 Value Expansion::slice(Value value, int64_t dim, int64_t part) {
   ArrayRef<int64_t> shape = net::shapeOf(value);
   SmallVector<int64_t> starts(shape.size(), 0), limits(shape), steps(shape.size(), 1);
-  int64_t extent = shape[dim] / parts;
+  auto extent = static_cast<int64_t>(llvm::divideCeil(shape[dim], parts));
   starts[dim] = part * extent;
-  limits[dim] = starts[dim] + extent;
+  limits[dim] = std::min(starts[dim] + extent, shape[dim]);
   return keep(build.slice(value, starts, limits, steps));
 }
 
@@ -104,22 +113,28 @@ Value Expansion::reduce(ReduceKind kind, Value value, ArrayRef<int64_t> dims) {
 }
 
 void Expansion::expandReduce(net::ReduceOp reduce) {
-  // The first summed dimension becomes parts x what is summed of each; the result has the parts where that was.
+  // The first summed dimension becomes parts x what is summed of each; the result has the parts where that was. What a
+  // shorter last part lacks is zero, as it is on a rank.
   ArrayRef<int64_t> dims = reduce.getDims();
-  SmallVector<int64_t> shape(net::shapeOf(reduce.getOperand())), inner;
+  Value operand = reduce.getOperand();
+  SmallVector<int64_t> shape(net::shapeOf(operand)), inner, none(shape.size(), 0), missing(none);
   int64_t first = dims.front();
-  shape[first] /= parts;
+  auto extent = static_cast<int64_t>(llvm::divideCeil(shape[first], parts));
+  missing[first] = extent * parts - shape[first];
+  if (missing[first] != 0)
+    operand = keep(build.pad(operand, 0.0, none, missing, none));
+  shape[first] = extent;
   shape.insert(shape.begin() + first, parts);
   for (int64_t dim : dims)
     inner.push_back(dim + 1);
-  Value sums = this->reduce(ReduceKind::Sum, keep(build.reshape(reduce.getOperand(), shape)), inner);
+  Value sums = this->reduce(ReduceKind::Sum, keep(build.reshape(operand, shape)), inner);
   ArrayRef<int64_t> result = net::shapeOf(reduce.getResult());
   replace(addTree(0, parts, [&](int64_t part) {
     SmallVector<int64_t> sumShape(net::shapeOf(sums)), starts(sumShape.size(), 0), limits(sumShape);
     starts[first] = part;
     limits[first] = part + 1;
     Value own = keep(build.slice(sums, starts, limits, SmallVector<int64_t>(sumShape.size(), 1)));
-    return keep(build.reshape(own, result));
+    return round(keep(build.reshape(own, result)));
   }));
 }
 
@@ -144,22 +159,23 @@ void Expansion::expandOperands(unsigned first, unsigned second) {
     Value sum = keep(own->getResult(0));
     if (isa<net::ConvolutionOp>(own))
       net::kSumPartsAttr.set(own, builder.getI64IntegerAttr(1));
-    return sum;
+    return round(sum);
   }));
 }
 
-/// A product that is only rounded to 16 bits is rounded by the library.
-static void foldRounding(net::DotOp dot) {
-  if (!dot.getResult().hasOneUse())
-    return;
-  auto convert = dyn_cast<net::ConvertOp>(*dot.getResult().user_begin());
-  if (!convert || !net::elementTypeOf(dot.getResult()).isF32() ||
-      net::elementTypeOf(convert.getResult()) != net::elementTypeOf(dot.getLhs()))
-    return;
-  inherit(dot, convert, Inherit::Replacement);
-  convert.getResult().replaceAllUsesWith(dot.getResult());
-  dot.getResult().setType(convert.getResult().getType());
-  convert.erase();
+/// The conversion that rounds the parts of the sum `op`; null if there is none.
+static net::ConvertOp findRounding(Operation *op) {
+  auto convert = op->getResult(0).hasOneUse() ? dyn_cast<net::ConvertOp>(*op->user_begin()) : net::ConvertOp();
+  return convert && net::kSumPartsAttr.isOn(convert) ? convert : net::ConvertOp();
+}
+
+/// Checks that `convert` rounds the parts of a sum that this rank adds: afterwards it would be too late.
+static LogicalResult checkRounding(net::ConvertOp convert) {
+  Operation *sum = convert.getOperand().getDefiningOp();
+  if (sum && sum->hasOneUse() && net::kSumPartsAttr.get(sum) == net::kSumPartsAttr.get(convert))
+    return success();
+  return convert.emitOpError() << "rounds the parts of a sum, but its operand is added over ranks already; "
+                                  "reproducible needs the reduction after it";
 }
 
 namespace {
@@ -167,17 +183,23 @@ namespace {
 struct ExpandSumsPass : schedule::impl::ExpandSumsPassBase<ExpandSumsPass> {
   void runOnOperation() override {
     SmallVector<Operation *> ordered;
+    SmallVector<net::ConvertOp> roundings;
     getOperation().walk([&](Operation *op) {
-      if (!isa<func::FuncOp>(op) && net::kSumPartsAttr.isOn(op))
+      if (auto convert = dyn_cast<net::ConvertOp>(op); convert && net::kSumPartsAttr.isOn(op))
+        roundings.push_back(convert);
+      else if (!isa<func::FuncOp>(op) && net::kSumPartsAttr.isOn(op))
         ordered.push_back(op);
     });
+    if (llvm::any_of(roundings, [](net::ConvertOp convert) { return failed(checkRounding(convert)); }))
+      return signalPassFailure();
     for (Operation *op : ordered) {
       int64_t parts = net::kSumPartsAttr.get(op).getInt();
-      if (auto dot = dyn_cast<net::DotOp>(op)) {
-        foldRounding(dot);
+      if (isa<net::DotOp>(op))
         continue;
-      }
-      Expansion expansion(op, parts);
+      net::ConvertOp rounding = findRounding(op);
+      if (parts == 1 && rounding)
+        net::kSumPartsAttr.remove(std::exchange(rounding, net::ConvertOp()));
+      Expansion expansion(op, parts, rounding);
       if (parts > 1) {
         if (auto reduce = dyn_cast<net::ReduceOp>(op))
           expansion.expandReduce(reduce);

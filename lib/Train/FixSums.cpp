@@ -2,15 +2,18 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Afterwards every operation that sums floats states in how many parts it does so (`net.sum_parts`), and no part is
-// rounded before the sum is complete. It is the last pass of Train: the serial program and those of all ranks are made
-// of what it leaves, so that they add the same numbers in the same order.
+// Afterwards every operation that sums floats states in how many parts it does so (`net.sum_parts`). It is the last
+// pass of Train: the serial program and those of all ranks are made of what it leaves, so that they add the same
+// numbers in the same order. A sum that travels in 16 bits between ranks has rounded parts everywhere.
 //
 //===----------------------------------------------------------------------===//
 
+#include "JoinProducts.h"
 #include "Program.h"
+#include "dialects/Dist/Dist.h"
 #include "dialects/Dist/Interfaces.h"
 #include "dialects/Net/NetBuilder.h"
+#include "meshwright/Support/Gradients.h"
 #include "meshwright/Train/Passes.h"
 #include "mlir/IR/Matchers.h"
 
@@ -53,26 +56,24 @@ static bool sumsImages(net::ConvolutionOp op) {
   return op.getGroups() == 1 && window >= places;
 }
 
-/// The number of parts in which `op` can be summed: `parts`, or 1 where they are not equal or where it has no such
-/// form.
+/// The number of parts in which `op` can be summed: `parts`, or 1 where one of them would be empty or where it has no
+/// such form.
 static int64_t choosePartsOf(Operation *op, int64_t parts) {
   auto reduce = dyn_cast<net::ReduceOp>(op);
   auto scatter = dyn_cast<net::ScatterOp>(op);
-  bool multiplies = (reduce && reduce.getKind() == ReduceKind::Product) ||
-                    (scatter && scatter.getKind() == net::ScatterKind::Multiply);
-  // A scatter rounds after every addition if it is in 16 bits.
-  if (multiplies || (scatter && isNarrow(scatter.getResult())))
+  if ((reduce && reduce.getKind() == ReduceKind::Product) ||
+      (scatter && scatter.getKind() == net::ScatterKind::Multiply))
     return 1;
-  net::kSumPartsAttr.set(op, Builder(op->getContext()).getI64IntegerAttr(1));
+  net::kSumPartsAttr.set(op, Builder(op->getContext()).getI64IntegerAttr(parts));
   dist::ShardingRule rule = cast<dist::ShardingOpInterface>(op).getShardingRule();
   const auto *summed =
       llvm::find_if(rule.factors, [](const dist::FactorInfo &factor) { return factor.reduction == ReduceKind::Tree; });
-  if (summed == rule.factors.end() || summed->size % parts != 0)
+  if (summed == rule.factors.end() || !summed->splittable || summed->getPartSize() * (parts - 1) >= summed->size)
     return 1;
   if (auto convolution = dyn_cast<net::ConvolutionOp>(op); convolution && !sumsImages(convolution))
     return 1;
   auto dot = dyn_cast<net::DotOp>(op);
-  return dot && !dot.getLhsBatch().empty() && summed->size / parts < kFewestTerms ? 1 : parts;
+  return dot && !dot.getLhsBatch().empty() && summed->getPartSize() < kFewestTerms ? 1 : parts;
 }
 
 /// Lets `op` sum in f32 and round afterwards. The result keeps the names.
@@ -98,6 +99,65 @@ static Operation *widen(Operation *op) {
   op->getResult(0).replaceAllUsesWith(result);
   op->erase();
   return sum.getDefiningOp();
+}
+
+/// Lets a product that sums over neighbouring dimensions, the first of which has no `parts` parts, sum over one
+/// instead.
+static void mergeSummed(net::DotOp dot, int64_t parts) {
+  ArrayRef<int64_t> left = dot.getLhsContract(), right = dot.getRhsContract();
+  ArrayRef<int64_t> lhsShape = net::shapeOf(dot.getLhs()), rhsShape = net::shapeOf(dot.getRhs());
+  auto isRow = [](ArrayRef<int64_t> dims) {
+    return llvm::all_of(llvm::seq<size_t>(1, dims.size()),
+                        [&](size_t i) { return dims[i] == dims[0] + static_cast<int64_t>(i); });
+  };
+  if (left.size() < 2 || !dot.getLhsBatch().empty() || lhsShape[left[0]] % parts == 0 || !isRow(left) || !isRow(right))
+    return;
+  OpBuilder builder(dot);
+  net::NetBuilder build(builder, dot.getLoc());
+  auto merge = [&](Value value, ArrayRef<int64_t> dims) {
+    SmallVector<int64_t> shape(net::shapeOf(value));
+    for (size_t i = 1; i < dims.size(); ++i) {
+      shape[dims[0]] *= shape[dims[0] + 1];
+      shape.erase(shape.begin() + dims[0] + 1);
+    }
+    Value merged = build.reshape(value, shape);
+    inherit(merged.getDefiningOp(), dot, Inherit::Companion);
+    return merged;
+  };
+  Value lhs = merge(dot.getLhs(), left), rhs = merge(dot.getRhs(), right);
+  Value sum = build.dot(lhs, rhs, {}, {}, left.front(), right.front(), net::elementTypeOf(dot.getResult()));
+  inherit(sum.getDefiningOp(), dot, Inherit::Replacement);
+  dot.getResult().replaceAllUsesWith(sum);
+  dot.erase();
+}
+
+/// The conversion that `sum` passes before its reduction; null if there is none.
+static net::ConvertOp findDeferred(Value sum) {
+  auto convert = sum.hasOneUse() ? dyn_cast<net::ConvertOp>(*sum.user_begin()) : net::ConvertOp();
+  return convert && dist::defersReduction(convert) ? convert : net::ConvertOp();
+}
+
+/// Rounds `op`, a sum in `parts` parts, where a strategy or the program asks for it: the parts of a sum that is rounded
+/// before it is reduced over ranks are rounded. All other reductions of 16-bit floats are in f32, except gradients.
+static Operation *chooseRounding(Operation *op, int64_t parts) {
+  Value sum = op->getResult(0);
+  net::ConvertOp deferred = findDeferred(sum);
+  bool becomesNarrow = deferred && isNarrow(deferred.getResult());
+  if (isNarrow(sum) && !isa<net::ScatterOp>(op)) {
+    bool isKept = parts == 1 ? !isa<net::ReduceOp>(op) : !isa<net::ReduceOp>(op) || becomesGradient(sum);
+    return isKept && (!deferred || becomesNarrow) ? op : widen(op);
+  }
+  if (!becomesNarrow || parts == 1)
+    return op;
+  if (isa<net::DotOp>(op)) {
+    sum.setType(deferred.getResult().getType());
+    inherit(op, deferred, Inherit::Replacement);
+    deferred.getResult().replaceAllUsesWith(sum);
+    deferred.erase();
+  } else {
+    net::kSumPartsAttr.set(deferred, Builder(op->getContext()).getI64IntegerAttr(parts));
+  }
+  return op;
 }
 
 /// Sums over the last dimensions of `reduce` first if others, which stay, stand between them and those before, and
@@ -127,22 +187,51 @@ static net::ReduceOp splitRows(net::ReduceOp reduce) {
   return sum.getDefiningOp<net::ReduceOp>();
 }
 
+/// `value` in 16 bits, as the parts of a sum are rounded.
+static Value roundParts(Value value, Type narrow, net::NetBuilder &build, Operation *like) {
+  if (auto convert = value.getDefiningOp<net::ConvertOp>();
+      convert && net::elementTypeOf(convert.getOperand()) == narrow)
+    return convert.getOperand();
+  Value rounded = build.convert(value, narrow);
+  inherit(rounded.getDefiningOp(), like, Inherit::Companion);
+  net::kSumPartsAttr.remove(rounded.getDefiningOp());
+  dist::setDefersReduction(rounded.getDefiningOp());
+  return rounded;
+}
+
 /// Lets `op` scatter into zeros and adds the result to its operand, so that the parts of the updates begin at nothing.
+/// If their sum is rounded before its reduction, both are.
 static void separate(net::ScatterOp op) {
   if (matchPattern(op.getOperand(), m_AnyZeroFloat()))
     return;
   OpBuilder builder(op);
   net::NetBuilder build(builder, op.getLoc());
-  Value other = op.getOperand();
+  Value other = op.getOperand(), own = op.getResult();
+  Operation *whole = other.getDefiningOp();
   Value zeros = build.splatLike(other, 0.0);
-  builder.setInsertionPointAfter(op);
-  Value sum = build.add(other, op.getResult());
-  op.getResult().replaceAllUsesExcept(sum, sum.getDefiningOp());
-  op.getOperandMutable().assign(zeros);
   inherit(zeros.getDefiningOp(), op, Inherit::Companion);
-  inherit(sum.getDefiningOp(), op, Inherit::Replacement);
+  builder.setInsertionPointAfter(op);
+  net::ConvertOp deferred = findDeferred(own);
+  Operation *last = op;
+  if (deferred && isNarrow(deferred.getResult()) && !isNarrow(own)) {
+    last = deferred;
+    builder.setInsertionPointAfter(deferred);
+    Type narrow = net::elementTypeOf(deferred.getResult());
+    own = roundParts(own, narrow, build, op);
+    other = roundParts(other, narrow, build, op);
+  }
+  Value sum = build.add(other, own);
+  last->getResult(0).replaceAllUsesExcept(sum, sum.getDefiningOp());
+  op.getOperandMutable().assign(zeros);
+  inherit(sum.getDefiningOp(), last, Inherit::Replacement);
   net::kSumPartsAttr.remove(sum.getDefiningOp());
   net::kNameAttr.remove(op);
+  if (last == op)
+    return;
+  dist::kDeferReductionAttr.remove(sum.getDefiningOp());
+  last->erase();
+  if (whole && whole->use_empty())
+    whole->erase();
 }
 
 namespace {
@@ -156,20 +245,29 @@ struct FixSumsPass : train::impl::FixSumsPassBase<FixSumsPass> {
       if (func.isExternal())
         continue;
       net::kSumPartsAttr.set(func, number(parts));
+      SmallVector<net::DotOp> dots;
+      func.walk([&](net::DotOp dot) {
+        if (net::isFloat(dot.getResult()))
+          dots.push_back(dot);
+      });
+      for (net::DotOp dot : dots)
+        mergeSummed(dot, parts);
+      joinProducts(func, parts);
       SmallVector<Operation *> ordered;
       func.walk([&](Operation *op) {
         if (isOrdered(op))
           ordered.push_back(op);
       });
+      SmallVector<int64_t> chosenParts;
       for (Operation *op : ordered) {
-        int64_t chosen = choosePartsOf(op, parts);
+        chosenParts.push_back(choosePartsOf(op, parts));
+        if (auto scatter = dyn_cast<net::ScatterOp>(op); scatter && chosenParts.back() > 1)
+          separate(scatter);
+      }
+      for (auto [op, chosen] : llvm::zip(ordered, chosenParts)) {
         numParted += chosen > 1;
         numWhole += chosen == 1;
-        auto scatter = dyn_cast<net::ScatterOp>(op);
-        if (scatter && chosen > 1)
-          separate(scatter);
-        if (!scatter && isNarrow(op->getResult(0)) && (chosen > 1 || isa<net::ReduceOp>(op)))
-          op = widen(op);
+        op = chooseRounding(op, chosen);
         if (auto reduce = dyn_cast<net::ReduceOp>(op))
           op = splitRows(reduce);
         net::kSumPartsAttr.set(op, number(chosen));

@@ -56,7 +56,8 @@ void reduce(std::span<const std::byte *const> inputs, std::span<std::byte *const
 /// Elements of a block: every level of the tree has one on the stack.
 constexpr uint64_t treeChunk = 512;
 
-/// sum[i] = elements at + i of the inputs, by a binary tree: the left half is the largest power of two of them.
+/// sum[i] = elements at + i of the inputs, by a binary tree: the left half is the largest power of two of them. Every
+/// sum of two is rounded to T, as kernels and products round those of a rank.
 template <typename T, typename A>
 void sumTree(std::span<const std::byte *const> inputs, uint64_t at, uint64_t n, A *sum) {
   if (inputs.size() == 1) {
@@ -70,7 +71,7 @@ void sumTree(std::span<const std::byte *const> inputs, uint64_t at, uint64_t n, 
   sumTree<T>(inputs.first(half), at, n, sum);
   sumTree<T>(inputs.subspan(half), at, n, right);
   for (uint64_t i = 0; i != n; ++i)
-    sum[i] = Sum::combine(sum[i], right[i]);
+    sum[i] = static_cast<A>(static_cast<T>(Sum::combine(sum[i], right[i])));
 }
 
 template <typename T>

@@ -3,6 +3,7 @@
 // RUN: dist-opt %t/model.mlir --dist-annotate-placements="strategy=%t/data-and-tensor.textproto" | FileCheck %s --check-prefixes=BOTH
 // RUN: dist-opt %t/model.mlir --dist-annotate-placements="strategy=%t/remaining.textproto ranks=12" | FileCheck %s --check-prefix=REMAINING
 // RUN: dist-opt %t/model.mlir --dist-annotate-placements="strategy=%t/by-hand.textproto" | FileCheck %s --check-prefix=HAND
+// RUN: dist-opt %t/model.mlir --dist-annotate-placements="strategy=%t/parts.textproto" | FileCheck %s --check-prefix=PARTS
 // RUN: dist-opt %t/model.mlir --dist-annotate-placements="strategy=%t/sequence.textproto" | FileCheck %s --check-prefix=SEQUENCE
 // RUN: dist-opt %t/model.mlir --dist-annotate-placements="strategy=%t/sequence-of-one.textproto" | FileCheck %s --check-prefix=ONE
 // RUN: dist-opt %t/model.mlir --dist-annotate-placements="strategy='mesh{axes{name:\"solo\" size:3}}'" | FileCheck %s --check-prefix=TEXT
@@ -17,7 +18,7 @@ net.variable optimizer_state @"adamw.m/p.attn.kernel" : tensor<12x4xf32> like @p
 net.variable optimizer_state @"adamw.v/p.mlp.bias" : tensor<8xf32> like @p.mlp.bias
 net.variable counter @step : tensor<i32>
 func.func @train(%ids: tensor<6x3xi32> {net.name = "ids"}, %mask: tensor<3x6xf32> {net.name = "mask"},
-                 %x: tensor<6x3x4xf32> {net.name = "x"}) -> tensor<6x3x8xf32> {
+                 %x: tensor<6x3x4xf32> {net.name = "x"}, %odd: tensor<13x2xf32> {net.name = "odd"}) -> tensor<6x3x8xf32> {
   %position = net.add %x, %x {net.name = "embedded"} : tensor<6x3x4xf32>
   %attn = net.read @p.attn.kernel : tensor<12x4xf32>
   %mlp = net.read @p.mlp.kernel : tensor<8x4xf32>
@@ -25,6 +26,17 @@ func.func @train(%ids: tensor<6x3xi32> {net.name = "ids"}, %mask: tensor<3x6xf32
   %y = net.dot %position, %turned batch = [] x [] contract = [2] x [0] {net.name = "mlp.out"} : tensor<6x3x4xf32>, tensor<4x8xf32> -> tensor<6x3x8xf32>
   return %y : tensor<6x3x8xf32>
 }
+
+//--- parts.textproto
+# Ranks have whole parts of sums: 13 samples are parts of 4, 4, 4 and 1. Of 6 samples, 3 parts of 2 would leave none for
+# the fourth; they are split as without `reproducible`.
+mesh { axes { name: "dp" size: 2 } axes { name: "tp" size: 2 } }
+model { batch { inputs: "ids" } batch { inputs: "odd" } }
+data { axes: "dp" axes: "tp" }
+reproducible { parts: 4 }
+
+# PARTS: tensor<6x3xi32> {dist.mapping = #dist.mapping<dims = {{\[}}["dp", "tp"], []]>
+# PARTS-SAME: tensor<13x2xf32> {dist.mapping = #dist.mapping<dims = {{\[}}["dp" by 8, "tp"], []]>
 
 //--- data-and-tensor.textproto
 # The first rule that matches a parameter counts; what is like a parameter is placed like it.

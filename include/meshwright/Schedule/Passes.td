@@ -29,8 +29,9 @@ def ExpandSumsPass : Pass<"dist-schedule-expand-sums", "mlir::ModuleOp"> {
   let summary = "adds the parts of sums by a tree";
   let description = [{
     A sum, scatter or convolution in several parts (`net.sum_parts`) becomes one for each part, and additions of
-    neighbours, of pairs of neighbours, and so on. A product keeps its parts, and takes over a conversion to 16 bits that
-    alone reads it. A sum whose result ends in dimensions of size 1 is that of two equal columns.
+    neighbours, of pairs of neighbours, and so on. A conversion with `net.sum_parts` rounds each part; its operand has to
+    be the sum itself. Zeros fill up a shorter last part of a sum. A product keeps its parts. A sum whose result ends in
+    dimensions of size 1 is that of two equal columns.
 
     Example:
     ```mlir

@@ -127,12 +127,17 @@ def DifferentiatePass : Pass<"dist-train-differentiate", "::mlir::ModuleOp"> {
 def FixSumsPass : Pass<"dist-train-fix-sums", "::mlir::ModuleOp"> {
   let summary = "fixes the order in which floats are summed";
   let description = [{
-    Gives every sum, product and scatter of floats the number of equal parts in which its first summed dimension is
-    added up (`net.sum_parts`): `parts` if that divides the dimension, otherwise 1, and then the dimension stays whole on
-    every rank; so does that of a product with batch dimensions whose parts would have fewer than 32 terms, and that of
-    a convolution over channels. A sum in 16 bits becomes one in f32 that is rounded afterwards, a scatter adds into
-    zeros, which are added to its operand, and a sum over last dimensions and others before, between which some stay,
-    becomes two. The mark on the function keeps partial sums from passing arithmetic.
+    Gives every sum, product and scatter of floats the number of parts in which its first summed dimension is added up
+    (`net.sum_parts`): `parts` of equal size, of which the last may be shorter, unless it would be empty; otherwise 1,
+    and then the dimension stays whole on every rank. So does that of a product with batch dimensions whose parts would
+    have fewer than 32 terms, and that of a convolution over channels. The mark on the function keeps partial sums from
+    passing arithmetic.
+
+    Products of one block that are added become one product, whose parts are those of each, and so do the terms of a
+    product with concatenated cotangents. Products, gradients, and sums that are rounded before their reduction
+    (`dist.defer_reduction`) round their parts to 16 bits; other sums in 16 bits become sums in f32 that are rounded
+    afterwards. A scatter adds into zeros, which are added to its operand, and a sum over last dimensions and others
+    before, between which some stay, becomes two.
 
     Example: after `--dist-train-fix-sums=parts=2`
     ```mlir

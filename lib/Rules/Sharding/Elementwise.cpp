@@ -102,6 +102,8 @@ struct Rounding {
       Monotone::add(op, rule);
     if (dist::defersReduction(op))
       rule.partials.push_back({ReduceKind::Sum, {0}});
+    if (net::kSumPartsAttr.isOn(op))
+      rule.partials.push_back({ReduceKind::Tree, {0}});
   }
 };
 

@@ -25,10 +25,11 @@ void sharding::fixOrder(ShardingRule &rule, Operation *op, ArrayRef<unsigned> su
   if (auto parts = net::kSumPartsAttr.get(op))
     for (auto [index, number] : llvm::enumerate(summed)) {
       FactorInfo &factor = rule.factors[number];
-      factor.splittable &= index == 0 && parts.getInt() > 1 && factor.size % parts.getInt() == 0;
-      factor.uneven = false;
       factor.reduction = ReduceKind::Tree;
       factor.levels = llvm::Log2_64(static_cast<uint64_t>(parts.getInt()));
+      bool isEven = factor.size % parts.getInt() == 0;
+      factor.splittable &= index == 0 && parts.getInt() > 1 && (isEven || factor.uneven);
+      factor.uneven &= !isEven;
     }
   if (!isa<FloatType>(getElementTypeOrSelf(op->getResult(0))) || !isInFixedFunction(op))
     return;

@@ -15,9 +15,9 @@
 //      +--+--------+
 //
 // The sum over k runs in the same order for every element, whatever the vector width and the threads, which take parts
-// of the batch, the rows or the columns. Where it is taken in parts, the panel of the right operand has all of k. If
-// parts are short, so have the rows, and a sliver of columns adds its parts while these are in the first-level cache;
-// else a block of rows does so in the second-level cache.
+// of the batch, the rows or the columns. Where it is taken in parts, the panel of the right operand has all of k, with
+// zeros to the end of the last part. If parts are short, so have the rows, and a sliver of columns adds its parts while
+// these are in the first-level cache; else a block of rows does so in the second-level cache.
 //
 //===----------------------------------------------------------------------===//
 
@@ -167,23 +167,28 @@ void packSliver(const T *from, int64_t k, int64_t stride, int64_t kStride, A *to
         to[p * width + i] = widen<A>(from[i * stride + p * kStride]);
 }
 
-/// Packs `size` x k elements into slivers of `width`, k slowest within a sliver; what is beyond `size` is zero.
+/// Packs `size` x k elements into slivers of `width`, k slowest within a sliver, each with room for `depth` >= k; what
+/// is beyond `size` and k is zero.
 template <typename A, typename T, int width>
-void packSlivers(const std::byte *source, int64_t size, int64_t k, int64_t stride, int64_t kStride, A *to) {
+void packSlivers(const std::byte *source, int64_t size, int64_t k, int64_t depth, int64_t stride, int64_t kStride,
+                 A *to) {
   const T *from = reinterpret_cast<const T *>(source);
   int64_t whole = size / width * width;
-  for (int64_t begin = 0; begin != whole; begin += width, to += width * k)
+  for (int64_t begin = 0; begin != whole; begin += width, to += width * depth) {
     packSliver<A, T, width>(from + begin * stride, k, stride, kStride, to);
+    std::fill(to + width * k, to + width * depth, A(0));
+  }
   if (whole == size)
     return;
-  std::fill(to, to + width * k, A(0));
+  std::fill(to, to + width * depth, A(0));
   for (int64_t i = whole; i != size; ++i)
     for (int64_t p = 0; p != k; ++p)
       to[p * width + i - whole] = widen<A>(from[i * stride + p * kStride]);
 }
 
 template <typename A>
-using PackFn = void (*)(const std::byte *source, int64_t size, int64_t k, int64_t stride, int64_t kStride, A *to);
+using PackFn = void (*)(const std::byte *source, int64_t size, int64_t k, int64_t depth, int64_t stride,
+                        int64_t kStride, A *to);
 
 /// The function that packs T into slivers of `width`, one of those that micro-kernels have.
 template <typename A, typename T> PackFn<A> selectPack(int64_t width) {
@@ -212,6 +217,12 @@ void store(const A *sums, int64_t m, int64_t n, std::byte *target, int64_t row, 
       out[i * row + j * column] = narrow<T>(sums[i * n + j]);
 }
 
+/// Rounds sums to T.
+template <typename A, typename T> void roundSums(A *sums, int64_t size) {
+  for (int64_t i = 0; i != size; ++i)
+    sums[i] = widen<A>(narrow<T>(sums[i]));
+}
+
 template <typename T> constexpr bool isFloatType = !std::is_integral_v<T>;
 
 template <typename A> PackFn<A> getPack(DType type, int64_t width) {
@@ -232,11 +243,29 @@ template <typename A> auto getStore(DType type) {
   });
 }
 
+template <typename A> using RoundFn = void (*)(A *sums, int64_t size);
+
+/// The function that rounds each part of a sum to the type of the result; null where that is no 16-bit type.
+template <typename A> RoundFn<A> getRound(DType type) {
+  return dispatch(type, [](auto zero) -> RoundFn<A> {
+    if constexpr (std::is_same_v<A, float> && isNarrowFloat<decltype(zero)>)
+      return roundSums<A, decltype(zero)>;
+    else
+      return nullptr;
+  });
+}
+
 //===----------------------------------------------------------------------===//
 // The loops around the micro-kernel
 //===----------------------------------------------------------------------===//
 
 constexpr int64_t roundUp(int64_t value, int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
+
+bool hasParts(const MatmulProblem &p) { return p.parts > 1 && p.k > 0; }
+
+/// The length of a part; that of k with what the last part lacks.
+int64_t getPartLength(const MatmulProblem &p) { return (p.k - 1) / p.parts + 1; }
+int64_t getFilledLength(const MatmulProblem &p) { return hasParts(p) ? getPartLength(p) * p.parts : p.k; }
 
 /// How many columns a panel has that spans all of k: its bytes are bounded, and so are those of the sums of a block.
 int64_t getColumnsInParts(const MatmulProblem &p) {
@@ -244,14 +273,12 @@ int64_t getColumnsInParts(const MatmulProblem &p) {
   return std::min(p.n, std::clamp(panelElements / std::max<int64_t>(p.k, 1) / width * width, width, mostColumns));
 }
 
-bool hasParts(const MatmulProblem &p) { return p.parts > 1 && p.k > 0; }
-
 /// True if slivers of columns add their parts.
-bool hasShortParts(const MatmulProblem &p) { return hasParts(p) && p.k / p.parts < blockK; }
+bool hasShortParts(const MatmulProblem &p) { return hasParts(p) && getPartLength(p) < blockK; }
 
 /// How many rows are packed at once.
 int64_t getRowsOfBlock(const MatmulProblem &p) {
-  int64_t rows = hasShortParts(p) ? std::clamp<int64_t>(rowElements / p.k / 24 * 24, 24, blockM)
+  int64_t rows = hasShortParts(p) ? std::clamp<int64_t>(rowElements / getFilledLength(p) / 24 * 24, 24, blockM)
                  : hasParts(p)    ? blockMOfParts
                                   : blockM;
   return std::min(p.m, rows);
@@ -271,8 +298,8 @@ struct ScratchSizes {
     auto levels = static_cast<int64_t>(std::bit_width(static_cast<uint64_t>(p.parts)));
     if (hasParts(p)) {
       int64_t columns = getColumnsInParts(p);
-      left = rows * (hasShortParts(p) ? p.k : std::min(p.k / p.parts, blockK));
-      right = (columns + 48) * p.k;
+      left = rows * (hasShortParts(p) ? getFilledLength(p) : blockK);
+      right = (columns + 48) * getFilledLength(p);
       sums = rows * (hasShortParts(p) ? 48 : columns) * levels;
     } else {
       int64_t depth = std::min(p.k, blockK);
@@ -290,9 +317,10 @@ struct ScratchSizes {
 /// The sums of the parts so far, as a stack: the upper two are added whenever they are neighbours in the tree.
 template <typename A> class PartStack {
 public:
-  /// Each sum has `size` elements. If parts are single blocks, `joins`: a second neighbour is added to the first as it
-  /// is made, which is the same addition.
-  PartStack(A *sums, int64_t size, bool joins) : sums(sums), size(size), joins(joins) {}
+  /// Each sum has `size` elements and is rounded by `round`, unless that is null. If parts are `single` blocks that are
+  /// not rounded, a second neighbour is added to the first as it is made, which is the same addition.
+  PartStack(A *sums, int64_t size, bool single, RoundFn<A> round)
+      : sums(sums), size(size), round(round), joins(single && !round) {}
 
   /// Where the next part goes, and whether it is added to what is there.
   std::pair<A *, bool> begin() const {
@@ -305,18 +333,23 @@ public:
       pairs /= 2;
     else
       ++height;
+    if (round)
+      round(sums + (height - 1) * size, size);
     for (; pairs % 2 == 0; pairs /= 2) {
       --height;
       A *lower = sums + (height - 1) * size;
       const A *upper = sums + height * size;
       for (int64_t i = 0; i != size; ++i)
         lower[i] += upper[i];
+      if (round)
+        round(lower, size);
     }
   }
 
 private:
   A *sums;
   int64_t size, height = 0, parts = 0;
+  RoundFn<A> round;
   bool joins;
 };
 
@@ -325,7 +358,8 @@ template <typename A> class Product {
 public:
   Product(const MatmulProblem &problem, std::byte *scratch)
       : p(problem), kernel(selectMicroKernel<A>()), packLeft(getPack<A>(p.lhsType, kernel.rows)),
-        packRight(getPack<A>(p.rhsType, kernel.columns)), storeOut(getStore<A>(p.outType)) {
+        packRight(getPack<A>(p.rhsType, kernel.columns)), storeOut(getStore<A>(p.outType)),
+        round(getRound<A>(p.outType)) {
     ScratchSizes sizes(problem);
     left = reinterpret_cast<A *>(scratch);
     right = left + sizes.left;
@@ -359,13 +393,15 @@ public:
   }
 
 private:
+  /// How many of the terms from k0 to before k0 + k there are.
+  int64_t countTerms(int64_t k0, int64_t k) const { return std::clamp<int64_t>(p.k - k0, 0, k); }
   void packPanel(const std::byte *rhs, int64_t n0, int64_t n, int64_t k0, int64_t k, A *to) {
-    packRight(rhs + (k0 * p.rhsRow + n0 * p.rhsColumn) * static_cast<int64_t>(getSize(p.rhsType)), n, k, p.rhsColumn,
-              p.rhsRow, to);
+    packRight(rhs + (k0 * p.rhsRow + n0 * p.rhsColumn) * static_cast<int64_t>(getSize(p.rhsType)), n, countTerms(k0, k),
+              k, p.rhsColumn, p.rhsRow, to);
   }
   void packRows(const std::byte *lhs, int64_t m0, int64_t m, int64_t k0, int64_t k, A *to) {
-    packLeft(lhs + (m0 * p.lhsRow + k0 * p.lhsColumn) * static_cast<int64_t>(getSize(p.lhsType)), m, k, p.lhsRow,
-             p.lhsColumn, to);
+    packLeft(lhs + (m0 * p.lhsRow + k0 * p.lhsColumn) * static_cast<int64_t>(getSize(p.lhsType)), m, countTerms(k0, k),
+             k, p.lhsRow, p.lhsColumn, to);
   }
   /// Writes m x n sums into the result at row m0 and column n0.
   void put(const A *values, int64_t m0, int64_t m, int64_t n0, int64_t n, std::byte *out) {
@@ -375,20 +411,21 @@ private:
 
   /// Parts of single blocks. Every sliver of columns goes through all parts, with the packed rows of all of k.
   void runShortParts(const std::byte *lhs, const std::byte *rhs, std::byte *out) {
-    int64_t depth = p.k / p.parts, columns = getColumnsInParts(p), rows = getRowsOfBlock(p);
+    int64_t depth = getPartLength(p), length = getFilledLength(p);
+    int64_t columns = getColumnsInParts(p), rows = getRowsOfBlock(p);
     for (int64_t n0 = 0; n0 < p.n; n0 += columns) {
       int64_t n = std::min(columns, p.n - n0);
-      packPanel(rhs, n0, n, 0, p.k, right);
+      packPanel(rhs, n0, n, 0, length, right);
       for (int64_t m0 = 0; m0 < p.m; m0 += rows) {
         int64_t m = std::min(rows, p.m - m0);
-        packRows(lhs, m0, m, 0, p.k, left);
+        packRows(lhs, m0, m, 0, length, left);
         for (int64_t j = 0; j < n; j += kernel.columns) {
-          PartStack<A> stack(sums, roundUp(m, kernel.rows) * kernel.columns, /*joins=*/true);
+          PartStack<A> stack(sums, roundUp(m, kernel.rows) * kernel.columns, /*single=*/true, round);
           for (int64_t part = 0; part != p.parts; ++part) {
             auto [to, adds] = stack.begin();
             for (int64_t i = 0; i < m; i += kernel.rows)
-              kernel.run(depth, left + i * p.k + part * depth * kernel.rows,
-                         right + j * p.k + part * depth * kernel.columns, to + i * kernel.columns, kernel.columns,
+              kernel.run(depth, left + i * length + part * depth * kernel.rows,
+                         right + j * length + part * depth * kernel.columns, to + i * kernel.columns, kernel.columns,
                          adds);
             stack.end();
           }
@@ -407,13 +444,14 @@ private:
   }
 
   void runLongParts(const std::byte *lhs, const std::byte *rhs, std::byte *out) {
-    int64_t depth = p.k / p.parts, columns = getColumnsInParts(p), rows = getRowsOfBlock(p);
+    int64_t depth = getPartLength(p), length = getFilledLength(p);
+    int64_t columns = getColumnsInParts(p), rows = getRowsOfBlock(p);
     for (int64_t n0 = 0; n0 < p.n; n0 += columns) {
       int64_t n = std::min(columns, p.n - n0);
-      forEachBlock(0, p.k, depth, [&](int64_t k0, int64_t k) { packPanel(rhs, n0, n, k0, k, getPanel(k0, n)); });
+      forEachBlock(0, length, depth, [&](int64_t k0, int64_t k) { packPanel(rhs, n0, n, k0, k, getPanel(k0, n)); });
       for (int64_t m0 = 0; m0 < p.m; m0 += rows) {
         int64_t m = std::min(rows, p.m - m0);
-        PartStack<A> stack(sums, m * n, /*joins=*/depth <= blockK);
+        PartStack<A> stack(sums, m * n, /*single=*/depth <= blockK, round);
         for (int64_t part = 0; part != p.parts; ++part) {
           auto [to, adds] = stack.begin();
           A *target = to;
@@ -463,6 +501,7 @@ private:
   MicroKernel<A> kernel;
   PackFn<A> packLeft, packRight;
   decltype(&store<A, A>) storeOut;
+  RoundFn<A> round;
   A *left, *right, *sums;
 };
 

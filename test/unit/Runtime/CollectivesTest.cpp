@@ -48,13 +48,13 @@ std::vector<std::byte> makeElements(Random &random, DType type, uint64_t count) 
 template <typename T> T reduceByHand(Collective::Reduction reduction, const std::vector<T> &values) {
   using A = typename AccumulatorOf<T>::Type;
   if (reduction == Collective::TREE) {
-    // Neighbours, then neighbouring pairs, and so on; one without a neighbour waits.
+    // Neighbours, then neighbouring pairs, and so on; one without a neighbour waits. Each sum is a T.
     std::vector<A> sums;
     for (T value : values)
       sums.push_back(static_cast<A>(value));
     for (size_t step = 1; step < sums.size(); step *= 2)
       for (size_t i = 0; i + step < sums.size(); i += 2 * step)
-        sums[i] = static_cast<A>(sums[i] + sums[i + step]);
+        sums[i] = static_cast<A>(static_cast<T>(sums[i] + sums[i + step]));
     return static_cast<T>(sums[0]);
   }
   A sum = static_cast<A>(values[0]);

@@ -20,7 +20,8 @@ struct MatmulProblem {
   std::vector<int64_t> batch, lhsBatch, rhsBatch, outBatch; ///< sizes, then each operand's strides
   int64_t m, n, k;
   int64_t lhsRow, lhsColumn, rhsRow, rhsColumn, outRow, outColumn;
-  /// Positive if the order of the sums over k is fixed: the number of parts, which divide k and are added by a tree.
+  /// Positive if the order of the sums over k is fixed: the number of parts of equal length, the last of which zeros
+  /// fill up. A tree adds them. A result in 16 bits rounds each part and each sum of two.
   int64_t parts = 0;
 };
 
