@@ -17,6 +17,8 @@
 #include "meshwright/Support/Gradients.h"
 #include "meshwright/Support/Scopes.h"
 
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
 using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::train;
@@ -198,17 +200,14 @@ void Joiner::joinSum(net::AddOp root) {
     sum.getDefiningOp()->setLoc(root.getLoc());
   inherit(sum.getDefiningOp(), root, Inherit::Replacement);
   root.getResult().replaceAllUsesWith(sum);
-  SmallVector<Operation *> dead = {root};
-  while (!dead.empty()) {
-    Operation *op = dead.pop_back_val();
-    SmallVector<Operation *> users;
-    if (!op->use_empty())
-      continue;
-    for (Value operand : op->getOperands())
-      if (isa_and_nonnull<net::AddOp, net::DotOp>(operand.getDefiningOp()) && operand.hasOneUse())
-        users.push_back(operand.getDefiningOp());
+  SmallVector<Operation *> unused = {root};
+  while (!unused.empty()) {
+    Operation *op = unused.pop_back_val();
+    SmallVector<Value> operands(op->getOperands());
     op->erase();
-    dead.append(users);
+    for (Value operand : operands)
+      if (Operation *def = operand.getDefiningOp(); def && isOpTriviallyDead(def) && !llvm::is_contained(unused, def))
+        unused.push_back(def);
   }
 }
 

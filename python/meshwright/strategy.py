@@ -1259,7 +1259,7 @@ class Eval(Message):
 
 
 class Reproducible(Message):
-    """The same bits on every mesh: variables, losses and all other values of a step do not depend on how many ranks share the work. Every sum is taken in equal parts, which a fixed binary tree adds on one rank as on many."""
+    """The same bits on every mesh: variables, losses and all other values of a step do not depend on how many ranks share the work. Every sum is taken in parts, which a fixed binary tree adds on one rank as on many."""
 
     FIELDS = {
         "parts": Field("int64"),
@@ -1271,7 +1271,7 @@ class Reproducible(Message):
         parts: Optional[int] = None,
     ) -> None:
         """Args:
-            parts: The number of parts of every sum, a power of two. The sizes of all axes that split a sum, and the slices or micro-batches of a rank, multiply to a divisor of it. Default: 8.
+            parts: The number of parts of every sum, a power of two; the last part may be shorter than the others. The sizes of all axes that split a sum, and the slices or micro-batches of a rank, multiply to a divisor of it. Default: 8.
         """
         super().__init__({"parts": parts})
 
@@ -1357,7 +1357,7 @@ class Strategy(Message):
             pipeline: Pipeline parallelism: the ranks of an axis compute one stage of the network each, or several chunks, and go through the batch in micro-batches. An axis of size 1 turns it off but keeps the micro-batches. Without `train` only forwards run, in the order of the schedule's forwards.
             topology: The distance between ranks: a node has this many consecutive ranks, with faster links than between nodes.
             eval: A second program over the same variables that updates none: the graph of `dist-opt --eval`, or the forward part of the training graph. It is placed by the same strategy, reads variables in their storage placement, and shares the memory of a step.
-            reproducible: The same bits on every mesh: variables, losses and all other values of a step do not depend on how many ranks share the work. Every sum is taken in equal parts, which a fixed binary tree adds on one rank as on many.
+            reproducible: The same bits on every mesh: variables, losses and all other values of a step do not depend on how many ranks share the work. Every sum is taken in parts, which a fixed binary tree adds on one rank as on many.
             tiles: Attention by tiles of rows: the scores of one tile at a time are in memory, and backward computes them again. Scores are a product with at least four times the elements of its operands, with a softmax along one of its dimensions.
         """
         super().__init__({"mesh": mesh, "model": model, "init": init, "train": train, "fetch": fetch, "data": data, "tensor": tensor, "place": place, "zero": zero, "reduce": reduce, "offload": offload, "pipeline": pipeline, "topology": topology, "eval": eval, "reproducible": reproducible, "tiles": tiles})

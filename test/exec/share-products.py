@@ -2,7 +2,8 @@
 # RUN: %python %s %tmp
 """Tests products that a recurrent layer shares between its times: on every mesh their gradients are those that JAX computes in f64, programs in
 exact arithmetic are the serial one, in bf16 they are as accurate as those of the unrolled network, and the products of the loops are as many as
-read carried values. With `reproducible` all products stay in the loops."""
+read carried values. With `reproducible` all products stay in the loops, and the two that a cell adds
+forward are one."""
 import pathlib
 import re
 import sys
@@ -78,7 +79,7 @@ def main():
     rolled, unrolled = (measure_gradients(compute_gradients(folder, name), exact) for name in ("rolled", "unrolled"))
     expect(1e-3 < unrolled < 0.05 and rolled < 1.2 * unrolled, f"in bf16 {rolled} from the gradients in f64, unrolled {unrolled}")
     found = count_in_loops(make(folder, "fixed", "dp4", "plain", "reproducible { parts: 4 }"))
-    expect(found == (2, 6), f"reproducible: {found[1]} products in {found[0]} loops")
+    expect(found == (2, 5), f"reproducible: {found[1]} products in {found[0]} loops")
 
 
 main()

@@ -146,7 +146,7 @@ TEST(MatmulSet, PartsHaveTheSameBitsInEveryShape) {
     product.matmul.set_parts(parts);
     for (Operand *operand : {&product.lhs, &product.rhs})
       for (uint64_t at = 0; at != operand->bytes.size(); at += sizeof(float)) {
-        auto value = static_cast<float>(random.pick(-1 << 20, 1 << 20)) / 4099.0F;
+        auto value = static_cast<float>(random.pick(-1 << 20, 1 << 20)) / 131101.0F;
         std::memcpy(&operand->bytes[at], &value, sizeof(value));
       }
     auto set = MatmulSet::create();
