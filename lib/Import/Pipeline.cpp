@@ -59,12 +59,22 @@ void importer::buildImportPipeline(OpPassManager &passes, const Options &options
   passes.addPass(createVerifyImportPass());
 }
 
+/// Lets both programs of a comparison say what tools know of floats.
+static void addFacts(OpPassManager &passes) {
+  passes.addPass(createFoldConstantsPass());
+  // After constants are known, among them the numbers of masks.
+  passes.addPass(createApplyFactsPass());
+}
+
 void importer::buildPlainPipeline(OpPassManager &passes) {
+  // A graph computes the same without its shardings.
+  passes.addPass(createReadShardingsPass({.ignore = true}));
   passes.addPass(createAnnotateNamesPass());
   passes.addPass(createInlineCallsPass());
   passes.addPass(createConditionalsPass());
   passes.addPass(createLoopsPass());
   passes.addPass(createConvertStableHLOPass());
+  addFacts(passes);
   passes.addPass(createVerifyImportPass());
 }
 
@@ -77,6 +87,7 @@ void importer::buildPartitionedPipeline(OpPassManager &passes, StringRef mesh) {
   passes.addPass(createLoopsPass());
   passes.addPass(createConvertStableHLOPass());
   passes.addPass(createMaterializePartsPass());
+  addFacts(passes);
   passes.addPass(createVerifyImportPass());
 }
 

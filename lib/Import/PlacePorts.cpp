@@ -93,20 +93,67 @@ static Ports getResults(func::FuncOp func) {
   return ports;
 }
 
-/// For every port the number of the one of the serial program that it is.
-static FailureOr<SmallVector<size_t>> correspond(ArrayRef<Port> ports, ArrayRef<Port> wholes, StringRef what,
-                                                 func::FuncOp func) {
-  if (ports.size() != wholes.size())
-    return func.emitError() << "the partitioned program has " << ports.size() << " " << what << "s, but the serial one "
-                            << wholes.size();
-  llvm::StringMap<size_t> numbers;
-  for (auto [index, whole] : llvm::enumerate(wholes))
-    numbers[whole.name.getValue()] = index;
-  bool haveNames = llvm::all_of(ports, [&](const Port &port) { return numbers.contains(port.name.getValue()); });
-  SmallVector<size_t> found;
-  for (auto [index, port] : llvm::enumerate(ports))
-    found.push_back(haveNames ? numbers.lookup(port.name.getValue()) : index);
-  return found;
+namespace {
+
+/// Pairs the arguments of a program with those of the serial one, or the results.
+class Pairing {
+public:
+  /// Pairs those that have one name. Names are unique in either program, or else mean the last that has it.
+  Pairing(ArrayRef<Port> ports, ArrayRef<Port> wholes) : numbers(ports.size()), isTaken(wholes.size()) {
+    llvm::StringMap<size_t> named;
+    for (auto [index, whole] : llvm::enumerate(wholes))
+      named[whole.name.getValue()] = index;
+    for (auto [index, port] : llvm::enumerate(ports))
+      if (auto found = named.find(port.name.getValue()); found != named.end())
+        pair(index, found->second);
+  }
+
+  /// Pairs `port` and `whole`, if neither has another partner.
+  void pair(size_t port, size_t whole) {
+    if (numbers[port] || isTaken.test(whole))
+      return;
+    numbers[port] = whole;
+    isTaken.set(whole);
+  }
+  /// Pairs those that are left in their order, of which both programs have as many, and returns for every port the
+  /// number of its partner.
+  SmallVector<size_t> finish() {
+    int next = isTaken.find_first_unset();
+    return llvm::map_to_vector(numbers, [&](std::optional<size_t> number) {
+      if (number)
+        return *number;
+      size_t free = next;
+      next = isTaken.find_next_unset(next);
+      return free;
+    });
+  }
+
+private:
+  SmallVector<std::optional<size_t>> numbers;
+  llvm::BitVector isTaken;
+};
+
+} // namespace
+
+static LogicalResult checkNumber(size_t number, size_t wholeNumber, StringRef what, func::FuncOp func) {
+  if (number == wholeNumber)
+    return success();
+  return func.emitError() << "the partitioned program has " << number << " " << what << "s, but the serial one "
+                          << wholeNumber;
+}
+
+/// The arguments of `graph` that the serial program does not have, and that nothing reads: exporters leave out what a
+/// step only writes, others do not.
+static llvm::BitVector findUnread(func::FuncOp graph, ArrayRef<Port> wholes) {
+  llvm::StringSet<> names;
+  for (const Port &whole : wholes)
+    names.insert(whole.name.getValue());
+  llvm::BitVector unread(graph.getNumArguments());
+  for (BlockArgument argument : graph.getArguments())
+    if (argument.use_empty() &&
+        !names.contains(net::kNameAttr.getOfArgument(graph, argument.getArgNumber()).getValue()))
+      unread.set(argument.getArgNumber());
+  return unread;
 }
 
 /// For every argument the number of the result that takes its memory, where the exporter says so.
@@ -119,41 +166,40 @@ static SmallVector<std::optional<size_t>> findHeirs(ArrayRef<Port> arguments, si
   });
 }
 
-/// The same as `correspond` for results. If names leave it open, results that take the memory of arguments which
-/// correspond do so, too, and the others in their order.
-static FailureOr<SmallVector<size_t>> correspondResults(ArrayRef<Port> results, ArrayRef<Port> wholes,
-                                                        ArrayRef<Port> arguments, ArrayRef<Port> wholeArguments,
-                                                        func::FuncOp func) {
-  FailureOr<SmallVector<size_t>> found = correspond(results, wholes, "result", func);
-  if (failed(found))
-    return failure();
-  SmallVector<std::optional<size_t>> heirs = findHeirs(arguments, results.size()),
-                                     wholeHeirs = findHeirs(wholeArguments, wholes.size());
-  bool haveNames = llvm::all_of(llvm::zip_equal(results, *found),
-                                [&](auto pair) { return std::get<0>(pair).name == wholes[std::get<1>(pair)].name; });
-  bool haveHeirs = llvm::all_of(llvm::zip_equal(heirs, wholeHeirs), [](auto pair) {
-    return std::get<0>(pair).has_value() == std::get<1>(pair).has_value();
-  });
-  if (haveNames || !haveHeirs)
-    return found;
-  SmallVector<std::optional<size_t>> numbers(results.size());
-  llvm::BitVector isTaken(wholes.size());
-  for (auto [heir, whole] : llvm::zip_equal(heirs, wholeHeirs))
-    if (heir) {
-      if (numbers[*heir] || isTaken.test(*whole))
-        return found;
-      numbers[*heir] = *whole;
-      isTaken.set(*whole);
-    }
-  int next = isTaken.find_first_unset();
-  for (auto [number, result] : llvm::zip_equal(numbers, *found)) {
-    if (!number) {
-      number = next;
-      next = isTaken.find_next_unset(next);
-    }
-    result = *number;
+/// Pairs results by their names, then those that take the memory of arguments which correspond, then the others in
+/// their order.
+static SmallVector<size_t> pairResults(ArrayRef<Port> results, ArrayRef<Port> wholes, ArrayRef<Port> arguments,
+                                       ArrayRef<Port> wholeArguments) {
+  Pairing pairing(results, wholes);
+  for (auto [heir, whole] :
+       llvm::zip_equal(findHeirs(arguments, results.size()), findHeirs(wholeArguments, wholes.size())))
+    if (heir && whole)
+      pairing.pair(*heir, *whole);
+  return pairing.finish();
+}
+
+/// Gives a result whose placement nothing else says that of the argument whose memory it takes in either program, if
+/// both have one type on a rank. All lists have the order of the partitioned program.
+static void inheritPlacements(MutableArrayRef<Port> results, ArrayRef<size_t> ofResults, ArrayRef<Port> arguments,
+                              ArrayRef<Port> wholeArguments, ArrayRef<DictionaryAttr> argumentAttributes) {
+  auto heirs = findHeirs(arguments, results.size()), wholeHeirs = findHeirs(wholeArguments, results.size());
+  for (auto [argument, heir, wholeHeir, attributes] :
+       llvm::zip_equal(arguments, heirs, wholeHeirs, argumentAttributes)) {
+    if (!heir && wholeHeir)
+      heir = llvm::find(ofResults, *wholeHeir) - ofResults.begin();
+    if (!heir)
+      continue;
+    Port &result = results[*heir];
+    bool isPlaced =
+        result.attributes && llvm::any_of(result.attributes, [](NamedAttribute attribute) {
+          return attribute.getName() == kMappingAttr || attribute.getName().getValue().ends_with(".sharding");
+        });
+    if (isPlaced || result.type != argument.type)
+      continue;
+    NamedAttrList list(result.attributes);
+    list.set(kMappingAttr, attributes.get(kMappingAttr));
+    result.attributes = list.getDictionary(attributes.getContext());
   }
-  return found;
 }
 
 /// The dimensions that are stated for a port; a shape's worth of none if nothing is.
@@ -336,18 +382,31 @@ static Ports permute(ArrayRef<Port> wholes, ArrayRef<size_t> numbers) {
   return permuted;
 }
 
-/// Gives the results, whose numbers in the serial program are `numbers`, its order, and their attributes.
+/// `items`, of which each has a number, in the order of their numbers.
+template <typename T> static SmallVector<T, 0> orderBy(ArrayRef<size_t> numbers, ArrayRef<T> items) {
+  SmallVector<T, 0> ordered(numbers.size());
+  for (auto [number, item] : llvm::zip_equal(numbers, items))
+    ordered[number] = item;
+  return ordered;
+}
+
+/// Gives the arguments, whose numbers in the serial program are `numbers`, its order, and their attributes.
+static void orderArguments(func::FuncOp graph, ArrayRef<size_t> numbers, ArrayRef<DictionaryAttr> attributes) {
+  Block &body = graph.getBody().front();
+  SmallVector<BlockArgument, 0> given(body.getArguments());
+  for (BlockArgument argument : orderBy<BlockArgument>(numbers, given))
+    argument.replaceAllUsesWith(body.addArgument(argument.getType(), argument.getLoc()));
+  body.eraseArguments(0, given.size());
+  graph.setType(FunctionType::get(graph.getContext(), body.getArgumentTypes(), graph.getResultTypes()));
+  graph.setAllArgAttrs(orderBy(numbers, attributes));
+}
+
+/// The same for results.
 static void orderResults(func::FuncOp graph, ArrayRef<size_t> numbers, ArrayRef<DictionaryAttr> attributes) {
   Operation *end = graph.getBody().front().getTerminator();
-  SmallVector<Value> values(numbers.size());
-  SmallVector<DictionaryAttr, 0> ordered(numbers.size());
-  for (auto [number, value, attribute] : llvm::zip_equal(numbers, end->getOperands(), attributes)) {
-    values[number] = value;
-    ordered[number] = attribute;
-  }
-  end->setOperands(values);
+  end->setOperands(orderBy<Value>(numbers, SmallVector<Value>(end->getOperands())));
   graph.setType(FunctionType::get(graph.getContext(), graph.getArgumentTypes(), end->getOperandTypes()));
-  graph.setAllResultAttrs(ordered);
+  graph.setAllResultAttrs(orderBy(numbers, attributes));
 }
 
 /// Removes what exporters attached for other compilers, and keeps the names.
@@ -380,21 +439,30 @@ LogicalResult importer::placePorts(ModuleOp partitioned, ModuleOp serial, ArrayR
   MeshOp mesh = findMesh(partitioned);
   if (!mesh)
     return partitioned.emitError() << "the partitioned program names no mesh; state one, as --mesh=dp=2,tp=4";
-  Ports arguments = getArguments(graph), results = getResults(graph);
   Ports wholeArguments = getArguments(whole), wholeResults = getResults(whole);
-  FailureOr<SmallVector<size_t>> ofArguments = correspond(arguments, wholeArguments, "argument", graph);
-  if (failed(ofArguments))
+  llvm::BitVector unread(graph.getNumArguments());
+  if (graph.getNumArguments() > wholeArguments.size())
+    unread = findUnread(graph, wholeArguments);
+  if (failed(graph.eraseArguments(unread)))
     return failure();
-  wholeArguments = permute(wholeArguments, *ofArguments);
-  FailureOr<SmallVector<size_t>> ofResults = correspondResults(results, wholeResults, arguments, wholeArguments, graph);
-  if (failed(ofResults))
+  Ports arguments = getArguments(graph), results = getResults(graph);
+  if (failed(checkNumber(arguments.size(), wholeArguments.size(), "argument", graph)) ||
+      failed(checkNumber(results.size(), wholeResults.size(), "result", graph)))
     return failure();
+  SmallVector<size_t> ofArguments = Pairing(arguments, wholeArguments).finish();
+  wholeArguments = permute(wholeArguments, ofArguments);
+  SmallVector<size_t> ofResults = pairResults(results, wholeResults, arguments, wholeArguments);
   Mesh axes = mesh.getMesh();
   Placer placer(partitioned, axes, places);
-  wholeResults = permute(wholeResults, *ofResults);
+  wholeResults = permute(wholeResults, ofResults);
   if (!header.empty()) {
     FailureOr<StoredPorts> stored = parseStoredPorts(header, graph.getLoc());
-    if (failed(stored) || failed(placer.unstore(graph, *stored, wholeArguments, wholeResults)))
+    if (failed(stored))
+      return failure();
+    if (stored->arguments.size() == unread.size())
+      for (int index = unread.find_last(); index != -1; index = unread.find_prev(index))
+        stored->arguments.erase(stored->arguments.begin() + index);
+    if (failed(placer.unstore(graph, *stored, wholeArguments, wholeResults)))
       return failure();
     arguments = getArguments(graph);
     results = getResults(graph);
@@ -402,11 +470,12 @@ LogicalResult importer::placePorts(ModuleOp partitioned, ModuleOp serial, ArrayR
   auto placedArguments = placer.place(arguments, wholeArguments, "argument");
   if (failed(placedArguments))
     return failure();
+  inheritPlacements(results, ofResults, arguments, wholeArguments, *placedArguments);
   auto placedResults = placer.place(results, wholeResults, "result");
   if (failed(placedResults) || failed(placer.finish()))
     return failure();
-  graph.setAllArgAttrs(*placedArguments);
-  orderResults(graph, *ofResults, *placedResults);
+  orderArguments(graph, ofArguments, *placedArguments);
+  orderResults(graph, ofResults, *placedResults);
   leaveOut(partitioned, graph);
   leaveOut(serial, whole);
   return success();

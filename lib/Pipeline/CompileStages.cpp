@@ -82,8 +82,6 @@ LogicalResult meshwright::importPartitioned(Compilation &c) {
       failed(runPasses(c.programs.step,
                        [&](OpPassManager &manager) { importer::buildPartitionedPipeline(manager, c.options.mesh); })))
     return failure();
-  importer::foldConstants(*c.programs.serial);
-  importer::foldConstants(*c.programs.step);
   std::vector<importer::PortPlace> places;
   for (const auto &[name, dims] : c.options.places)
     places.push_back({name, dims});

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: %python %s %tmp
 """dist-verify compares programs that others partitioned with serial ones: shard_maps as JAX prints them now and before Shardy, what XLA's partitioner
-makes of GPT-2, and a program of replicas. Right ones are accepted; of each wrong one the values that differ are named. Inputs that do not fit have an
-error."""
+makes of GPT-2, its loss and a whole step, a program of replicas, and exports of this compiler. Right ones are accepted; of each wrong one the values that
+differ are named. Inputs that do not fit have an error."""
 import pathlib
-import re
 import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import case
+from graph_comparison import expect_equal, expect_refused, list_edits
 
 FOLDER = case.FIXTURES / "partitioned"
 INPUTS = pathlib.Path(__file__).parent / "Inputs"
@@ -36,22 +36,6 @@ place { match: "p.layer1.kernel" dims: "[tp, -]" }
 """
 
 
-def verify(*arguments):
-    return subprocess.run(["dist-verify", *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-
-
-def expect_equal(*arguments):
-    done = verify(*arguments)
-    if done.returncode != 0 or "exactly th" not in done.stdout:
-        sys.exit(f"{arguments} is refused:\n{done.stdout}")
-
-
-def expect_refused(parts, *arguments, status=1):
-    done = verify(*arguments)
-    if done.returncode != status or any(part not in done.stdout for part in parts):
-        sys.exit(f"{arguments} ends with {done.returncode} and without {parts}:\n{done.stdout}")
-
-
 def check_shard_maps():
     for network, mistakes in MISTAKES.items():
         serial = FOLDER / f"{network}.serial.mlir"
@@ -65,15 +49,18 @@ def check_shard_maps():
 
 
 def check_xla(folder):
-    serial, partitioned = case.FIXTURES / "gpt2-tiny.mlir", FOLDER / "gpt2-tiny.xla.mlir"
-    expect_equal(serial, partitioned, "--mesh=dp=2,tp=2", "--steps=1")
-    # Without its last sum, over dp, and with that over tp.
-    text = partitioned.read_text()
-    groups = "replica_groups = dense<[[0, 2], [1, 3]]>"
-    assert text.count(groups) == 1
+    """The loss of GPT-2, and a whole step with AdamW, as XLA's partitioner leaves them."""
     wrong = folder / "wrong.mlir"
-    wrong.write_text(text.replace(groups, "replica_groups = dense<[[0, 1], [2, 3]]>"))
-    expect_refused(('differs in 1 of 1 elements on rank 0', "wrong.mlir:"), serial, wrong, "--mesh=dp=2,tp=2", "--steps=1")
+    for network, number in (("gpt2-tiny", 1), ("gpt2-adamw-step", 30)):
+        serial, partitioned = case.FIXTURES / f"{network}.mlir", FOLDER / f"{network}.xla.mlir"
+        expect_equal(serial, partitioned, "--mesh=dp=2,tp=2", "--steps=1")
+        # Without its last sum over dp, and with one over tp.
+        text, groups = partitioned.read_text(), "replica_groups = dense<[[0, 2], [1, 3]]>"
+        if text.count(groups) != number:
+            sys.exit(f"{partitioned} has {text.count(groups)} sums over dp")
+        head, _, tail = text.rpartition(groups)
+        wrong.write_text(f"{head}replica_groups = dense<[[0, 1], [2, 3]]>{tail}")
+        expect_refused(("on rank 0", "wrong.mlir:"), serial, wrong, "--mesh=dp=2,tp=2", "--steps=1")
 
 
 def check_replicas(folder):
@@ -104,6 +91,14 @@ def check_replicas(folder):
         expect_refused(parts, serial, partitioned, *arguments)
 
 
+def check_order(folder):
+    """Arguments correspond by their names: TensorFlow's inputs come first, and the variables of what dist-opt exports."""
+    graph, exported, strategy = case.FIXTURES / "tensorflow-tiny-f64.mlir", folder / "exported.mlir", folder / "strategy.textproto"
+    strategy.write_text(case.make_strategy(case.NETWORKS["tensorflow"], "dp2xtp2", "").replace("train { ", "# "))
+    case.run("dist-opt", graph, f"--strategy={strategy}", f"--emit-stablehlo={exported}", "--quiet")
+    expect_equal(graph, exported)
+
+
 def check_own(folder):
     """What dist-opt exports, in both forms, and without the last sum of one."""
     serial, strategy = case.FIXTURES / "mlp-tiny.mlir", folder / "strategy.textproto"
@@ -124,22 +119,6 @@ def check_own(folder):
 # Whole training steps: digits of a dimension, slices of a batch as a loop, an accumulation whose end is a conditional, parts of sums between steps, owners.
 STEPS = [("gpt2", "dp2xtp2+sequence+zero1", "adamw", "manual"), ("gpt2", "dp2xtp2+sequence+zero3+slices2", "sgd", "replicas"), ("mlp", "dp2xtp2+merge2", "adamw", "manual"),
          ("gpt2", "dp2xtp2+merge2", "clip", "replicas"), ("gpt2", "dp4+zero1whole", "adamw", "manual")]
-
-
-def list_edits(text):
-    """Wrong modules with their kinds: another reduction, other groups, and the branches of a conditional or the first and the other slices exchanged."""
-    for found in re.finditer(r'"stablehlo\.all_reduce"\(', text):
-        yield "reduction", text[:found.start()] + text[found.start():].replace("stablehlo.add", "stablehlo.maximum", 1)
-    for found in re.finditer(r"replica_groups = dense<\[\[0, (1|2)\], .*?>", text):
-        other = "[[0, 2], [1, 3]]" if found.group(1) == "1" else "[[0, 1], [2, 3]]"
-        yield "groups", text[:found.start()] + f"replica_groups = dense<{other}>" + text[found.end():]
-    for found in re.finditer(r"stablehlo\.select (%\w+), (%\w+), (%\w+) : tensor<i1>, tensor<\d+x", text):
-        first, other = found.group(2, 3)
-        yield "first", text[:found.start(2)] + f"{other}, {first}" + text[found.end(3):]
-    for found in re.finditer(r'"stablehlo\.if"\((%\w+)\)', text):
-        condition = re.search(rf"{re.escape(found.group(1))} = stablehlo\.compare EQ,", text)
-        if condition:
-            yield "branches", text[:condition.start()] + condition.group().replace("EQ", "NE") + text[condition.end():]
 
 
 def check_steps(folder):
@@ -163,7 +142,7 @@ def check_steps(folder):
             kinds.add(kind)
             wrong.write_text(texts[len(texts) // 2])
             expect_refused(("outputs differ", "on rank"), serial, wrong, *words)
-    if kinds != {"reduction", "groups", "first", "branches"}:
+    if kinds != {"reduction", "groups", "first", "branches", "hidden", "mask"}:
         sys.exit(f"only {kinds} are edited")
 
 
@@ -218,6 +197,7 @@ def main():
     check_shard_maps()
     check_xla(folder)
     check_replicas(folder)
+    check_order(folder)
     check_own(folder)
     check_steps(folder)
     check_comment(folder)

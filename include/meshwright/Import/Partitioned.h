@@ -28,16 +28,13 @@ void buildPlainPipeline(mlir::OpPassManager &passes);
 /// mesh where that is empty. Values outside of computations per rank are whole on every rank.
 void buildPartitionedPipeline(mlir::OpPassManager &passes, llvm::StringRef mesh);
 
-/// Replaces sums, differences, products, quotients and roots of constants by their values, rounded as their format is:
-/// a tool that partitions may have done so.
-void foldConstants(mlir::ModuleOp module);
-
-/// Gives the arguments and results of a converted `partitioned` program the names of those of the converted `serial`
-/// one, with their global types and placements: the program is then as Partition leaves one. They correspond by name if
-/// all names are equal, else by position. A port of the serial type is whole on every rank; the placement of any other
-/// is in `places`, in the sharding that its exporter wrote or, where the program is one that Export wrote, in `header`:
-/// the JSON of the comment that its text begins with, else empty. Removes what else exporters attached to both
-/// programs.
+/// Gives the arguments and results of a converted `partitioned` program the names, the order and the global types of
+/// those of the converted `serial` one, and placements: the program is then as Partition leaves one. They correspond by
+/// their names, results next by the arguments whose memory they take, and all others in their order. Arguments that the
+/// serial program lacks and nothing reads are left out. A port of the serial type is whole on every rank; the placement
+/// of any other is in `places`, in the sharding that its exporter wrote or, where the program is one that Export wrote,
+/// in `header`: the JSON of the comment that its text begins with, else empty. Removes what else exporters attached to
+/// both programs.
 llvm::LogicalResult placePorts(mlir::ModuleOp partitioned, mlir::ModuleOp serial, llvm::ArrayRef<PortPlace> places,
                                llvm::StringRef header);
 

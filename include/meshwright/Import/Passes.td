@@ -102,6 +102,60 @@ def MaterializePartsPass : Pass<"dist-import-materialize-parts", "::mlir::Module
   let dependentDialects = ["::meshwright::dist::DistDialect"];
 }
 
+def FoldConstantsPass : Pass<"dist-import-fold-constants", "::mlir::ModuleOp"> {
+  let summary = "Fold arithmetic and comparisons of constant floats";
+  let description = [{
+    For the comparison of a program that another tool partitioned with the serial one, of which either tool
+    may have folded constants. Sums, differences, products, quotients, roots, extrema, magnitudes and
+    conversions of constants become constants, rounded as their format rounds, and comparisons truth values.
+
+    ```mlir
+    %eight = net.constant dense<8.0> : tensor<f32>
+    %root = net.sqrt %eight : tensor<f32>
+    ```
+    becomes
+    ```mlir
+    %root = net.constant dense<2.82842708> : tensor<f32>
+    ```
+  }];
+  let statistics = [Statistic<"numFolded", "num-folded", "Operations that became constants">];
+  let dependentDialects = ["::meshwright::net::NetDialect"];
+}
+
+def ApplyFactsPass : Pass<"dist-import-apply-facts", "::mlir::ModuleOp"> {
+  let summary = "Apply facts of floats that exact arithmetic does not know";
+  let description = [{
+    For the comparison of a program that another tool partitioned with the serial one, by exact arithmetic,
+    where residues have a pseudo-random order. Both programs say afterwards what tools know of floats:
+
+    | in the program | becomes |
+    |---|---|
+    | a truth value, converted to a number, compared with a constant | the truth value, its opposite, or a constant |
+    | the lowest number of a type (or half of it), with which a selection hides scores | minus infinity |
+
+    The second holds if only maxima of rows and exponentials of the distance from these read the scores,
+    possibly after sums with others, and if every row has a score that is not hidden. Which are hidden follows
+    from constants and indices alone; a mask that is data stays as it is.
+
+    ```mlir
+    %mask = net.convert %shown : tensor<2x2xi1> -> tensor<2x2xf32>
+    %zero = net.constant dense<0.0> : tensor<2x2xf32>
+    %keeps = net.compare gt, %mask, %zero : tensor<2x2xf32> -> tensor<2x2xi1>
+    %bias = net.select %keeps, %zero, %lowest : tensor<2x2xi1>, tensor<2x2xf32>
+    ```
+    becomes
+    ```mlir
+    %infinity = net.constant dense<0xFF800000> : tensor<2x2xf32>
+    %bias = net.select %shown, %zero, %infinity : tensor<2x2xi1>, tensor<2x2xf32>
+    ```
+  }];
+  let statistics = [
+    Statistic<"numComparisons", "num-comparisons", "Comparisons that were decided">,
+    Statistic<"numHidden", "num-hidden", "Lowest numbers that became minus infinity">
+  ];
+  let dependentDialects = ["::meshwright::net::NetDialect"];
+}
+
 def MaterializeVariablesPass : Pass<"dist-import-materialize-variables", "::mlir::ModuleOp"> {
   let summary = "Make variables of parameters and of state that is carried from step to step";
   let description = [{

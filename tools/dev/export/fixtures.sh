@@ -45,7 +45,7 @@ export_text gpt2-small .generic --generic
 export_text mlp-tiny .generic-no-names --generic --no-names
 "$python" "$here/shard_maps.py" "$out"
 "$python" "$here/shard_map_steps.py" "$out"
-"$python" "$here/partitioned.py" --network gpt2-tiny -o "$out/partitioned/gpt2-tiny.xla.mlir"
+for network in gpt2-tiny gpt2-adamw-step; do "$python" "$here/partitioned.py" --network "$network" -o "$out/partitioned/$network.xla.mlir"; done
 "$python" "$here/operations.py" "$out"
 "$python" "$here/random_bits.py" "$out"
 "$python" "$here/float8.py" "$out"

@@ -3,10 +3,11 @@
 
     python partitioned.py module.after_spmd-partitioning.txt -o partitioned.mlir
     python partitioned.py --network gpt2-tiny -o gpt2-tiny.xla.mlir
+    python partitioned.py --network gpt2-adamw-step -o gpt2-adamw-step.xla.mlir
 
 The text is the HLO of the pass spmd-partitioning, which XLA writes with XLA_FLAGS="--xla_dump_to=FOLDER --xla_dump_hlo_as_text
---xla_dump_hlo_pass_re=spmd-partitioning". With --network, a network of models.py is partitioned for a mesh of 2x2 ranks with tensor parallel
-blocks, and converted.
+--xla_dump_hlo_pass_re=spmd-partitioning". With --network, a network of models.py, or a whole step of steps.py, is partitioned for a mesh of 2x2
+ranks with tensor parallel blocks, and converted.
 """
 import argparse
 import itertools
@@ -62,14 +63,15 @@ def convert(text):
 
 
 def partition(name):
-    """The HLO of a network as XLA partitions it."""
+    """The HLO of a network, or of a whole training step, as XLA partitions it."""
     with tempfile.TemporaryDirectory() as folder:
         os.environ["XLA_FLAGS"] = f"--xla_force_host_platform_device_count=4 --xla_dump_to={folder} --xla_dump_hlo_as_text --xla_dump_hlo_pass_re=spmd-partitioning"
         import jax
         from jax.sharding import NamedSharding, PartitionSpec as P
 
+        jax.config.update("jax_enable_x64", "f64" in name or name.endswith("-step"))
         import models
-        network = models.NETWORKS[name]()
+        import steps
         mesh = jax.make_mesh((2, 2), ("dp", "tp"), axis_types=(jax.sharding.AxisType.Auto,) * 2)
 
         def place(path, leaf):
@@ -78,17 +80,25 @@ def partition(name):
             if re.search(r"c_attn|c_fc", key):
                 return NamedSharding(mesh, P("tp", *(None,) * (len(leaf.shape) - 1)))
             return NamedSharding(mesh, P(None, "tp") if re.search(r"c_proj'\]\['kernel", key) else P())
-        parameters = jax.tree_util.tree_map_with_path(place, network.parameters)
-        inputs = [NamedSharding(mesh, P("dp")) for _ in network.inputs]
-        jax.jit(network.loss, in_shardings=(parameters, *inputs), out_shardings=NamedSharding(mesh, P())).lower(network.parameters, *network.inputs.values()).compile()
-        written = [path for path in pathlib.Path(folder).iterdir() if "jit_loss" in path.name and "after_spmd-partitioning" in path.name]
+
+        if name.endswith("-step"):
+            network, step = steps.make_steps()[name]
+            function, state = step.function, list(step.state.values())
+        else:
+            network = models.NETWORKS[name]()
+            function, state = network.loss, [network.parameters]
+        places = jax.tree_util.tree_map_with_path(place, state)
+        results = NamedSharding(mesh, P())
+        jax.jit(function, in_shardings=(*places, *(NamedSharding(mesh, P("dp")) for _ in network.inputs)),
+                out_shardings=(*places, results) if name.endswith("-step") else results).lower(*state, *network.inputs.values()).compile()
+        written = [path for path in pathlib.Path(folder).iterdir() if f"jit_{function.__name__}" in path.name and "after_spmd-partitioning" in path.name]
         return max(written).read_text()
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("hlo", nargs="?", type=pathlib.Path, help="the text of a partitioned HLO module")
-    parser.add_argument("--network", help="partition this network of models.py instead")
+    parser.add_argument("--network", help="partition this network of models.py or step of steps.py instead")
     parser.add_argument("-o", default="-", help="the file; - is standard output")
     arguments = parser.parse_args()
     if (arguments.hlo is None) == (arguments.network is None):
