@@ -23,6 +23,10 @@ static Operation *getMaker(ReshardOp reshard) {
 
 void partition::inheritOrigin(Operation *made, const ReshardStep &step, ReshardOp reshard,
                               const std::optional<StageMap> &stages) {
+  // The stage that makes a value keeps its slices, also for a result of the step, which is of no stage.
+  bool keepsSlices = step.kind == ReshardStep::Kind::Accumulate || step.kind == ReshardStep::Kind::Collect;
+  if (Operation *maker = getMaker(reshard); stages && keepsSlices && !getStage(reshard) && maker)
+    return inherit(made, maker, Inherit::Conversion);
   std::optional<int64_t> holder = stages ? step.from.getHolder(stages->getAxis()) : std::nullopt;
   if (!holder || !getStage(reshard) || stages->isOn(reshard, *holder))
     return inherit(made, reshard, Inherit::Conversion);

@@ -135,9 +135,10 @@ Value Accumulators::addByTree(OpBuilder &builder, ReshardOp reshard, const Resha
   return value;
 }
 
-/// `before`, with `slice` written at the position of `coordinate` along the digit of `axis` in `placement`.
-static Value putInto(net::NetBuilder &build, Value before, Value slice, Value coordinate, const Placement &placement,
-                     Axis axis, const Mesh &mesh, ArrayRef<int64_t> global) {
+/// `slice` at the position of `coordinate` along the digit of `axis` in `placement`, and at all others what a sum does
+/// not change by: negative zero.
+static Value putInto(net::NetBuilder &build, RankedTensorType whole, Value slice, Value coordinate,
+                     const Placement &placement, Axis axis, const Mesh &mesh, ArrayRef<int64_t> global) {
   // The dimension is viewed as outer × slices × inner. The slice is broadcast to every position, and a mask selects
   // one.
   unsigned dim = placement.findSplit(axis)->first;
@@ -157,18 +158,18 @@ static Value putInto(net::NetBuilder &build, Value before, Value slice, Value co
       dims.push_back(index);
   Value places = build.iota(net::elementTypeOf(coordinate), shape, dim + 1);
   Value isHere = build.compare(net::CompareDirection::Eq, places, build.broadcast(coordinate, shape));
-  Value all = build.select(isHere, build.broadcast(parts, shape, dims), build.reshape(before, shape));
-  return build.reshape(all, net::shapeOf(before));
+  Value padded = build.select(isHere, build.broadcast(parts, shape, dims), build.splat(whole.clone(shape), -0.0));
+  return build.reshape(padded, whole.getShape());
 }
 
+/// A sum of slices that are nowhere else: the first one begins it, and needs nothing that was there before.
 Value Accumulators::collect(OpBuilder &builder, ReshardOp reshard, const ReshardStep &step, Value value,
                             Value coordinate) {
-  net::VariableOp variable = createVariable(reshard, step);
-  Value before = read(builder, variable, reshard, step);
+  ArrayRef<int64_t> shape = net::shapeOf(reshard.getResult());
+  auto whole = cast<RankedTensorType>(reshard.getResult().getType()).clone(step.to.getLocalShape(shape));
   net::NetBuilder build(builder, reshard.getLoc());
-  Value all =
-      putInto(build, before, value, coordinate, step.from, step.axes.front(), mesh, net::shapeOf(reshard.getResult()));
-  assign(builder, variable, all, step, getAllButLast(step));
+  Value part = putInto(build, whole, value, coordinate, step.from, step.axes.front(), mesh, shape);
+  Value all = addTo(builder, reshard, step, part, /*sums=*/{}, getAllButLast(step));
   moveName(value, all);
   return all;
 }

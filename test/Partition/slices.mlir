@@ -45,14 +45,17 @@ func.func @returned_whole(%x: tensor<3x8xf32> {dist.mapping = #dist.mapping<dims
   // CHECK: %[[SLICE:.*]] = dist.coordinate "micro"
   // CHECK: %[[Y:.*]] = net.tanh %{{.*}} : tensor<3x2xf32>
   %y = net.tanh %x {net.name = "y"} : tensor<3x8xf32>
-  // CHECK: %[[BEFORE:.*]] = net.read @"accumulator/y" : tensor<3x8xf32>
   // CHECK: %[[PART:.*]] = net.reshape %[[Y]] : tensor<3x2xf32> -> tensor<3x1x2xf32>
   // CHECK: %[[PLACES:.*]] = net.iota dim = 2 : tensor<3x1x4x2xi32>
   // CHECK: %[[THIS:.*]] = net.broadcast %[[SLICE]]
   // CHECK: %[[HERE:.*]] = net.compare eq, %[[PLACES]], %[[THIS]]
   // CHECK: %[[ALL:.*]] = net.broadcast %[[PART]] dims = [0, 1, 3]
-  // CHECK: net.select %[[HERE]], %[[ALL]], %
-  // CHECK: net.assign @"accumulator/y", %[[WHOLE:.*]] {dist.during = {micro = array<i64: 0, 1, 2>}
+  // CHECK: %[[ZERO:.*]] = net.constant dense<-0.000000e+00>
+  // CHECK: %[[PLACED:.*]] = net.select %[[HERE]], %[[ALL]], %[[ZERO]]
+  // CHECK: %[[ADDEND:.*]] = net.reshape %[[PLACED]]
+  // CHECK: %[[BEFORE:.*]] = net.read @"accumulator/y" : tensor<3x8xf32>
+  // CHECK: %[[WHOLE:.*]] = dist.accumulate %[[BEFORE]], %[[ADDEND]] over "micro"
+  // CHECK: net.assign @"accumulator/y", %[[WHOLE]] {dist.during = {micro = array<i64: 0, 1, 2>}
   // CHECK: return %[[WHOLE]]
   return %y : tensor<3x8xf32>
 }
