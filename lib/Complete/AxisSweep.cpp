@@ -10,7 +10,8 @@
 //  * An operation that reads a split weight splits that factor at any cost: weights never move.
 //  * A partial value with one use stays partial; if its use refuses it, it is reduced at the cheapest place on the way
 //    back, so that a sum is reduced before a broadcast and after addition to others. Gathers are placed likewise.
-//  * A partial value with several uses is reduced where it is computed, to a split if a use needs it split.
+//  * A partial value with several uses is reduced where it is computed, to a split if a use needs it split. So is one
+//    that its operation refuses, if a use of the result needs that.
 //  * Operations marked `dist.defer_reduction` pass partial operands at any cost; the reduction comes after them.
 //  * Among splits to which the graph gives different priorities the first one decides, whatever it costs.
 //  * A state that anchored users will need anyway is free for all other users.
@@ -189,6 +190,38 @@ void AxisSweep::addExchanges(OpIndex op, llvm::SmallVectorImpl<Candidate> &candi
   candidates.append(problem.listSplits(op));
 }
 
+/// The state to which a partial value with several uses is reduced, or that of a value for which sums are: split if a
+/// use needs it, given its other operands and results.
+State AxisSweep::reduceTarget(ValueIndex value) const {
+  for (const Use &use : graph.values[value].uses) {
+    const GraphOp &user = graph.ops[use.op];
+    auto needs = [&](const std::optional<Candidate> &candidate) {
+      return candidate && candidate->operands[use.operand].isSplit();
+    };
+    for (auto [index, operand] : llvm::enumerate(user.operands))
+      if (operand != value && placed[operand])
+        if (auto candidate = splitByOperand(use.op, index); needs(candidate))
+          return candidate->operands[use.operand];
+    for (auto [index, result] : llvm::enumerate(user.results))
+      if (notes.given[result])
+        if (auto candidate = problem.splitByResult(use.op, index, *notes.given[result]); needs(candidate))
+          return candidate->operands[use.operand];
+  }
+  return State::replicated();
+}
+
+/// If `op` reduces sums and its result is wanted split, the candidate that reduces them to the parts.
+std::optional<Candidate> AxisSweep::reduceSplit(OpIndex op) const {
+  const GraphOp &graphOp = graph.ops[op];
+  auto isPartial = [&](ValueIndex operand) { return plan.values[operand].isPartial(); };
+  if (graphOp.results.size() != 1 || notes.given[graphOp.results.front()] || llvm::none_of(graphOp.operands, isPartial))
+    return std::nullopt;
+  State target = reduceTarget(graphOp.results.front());
+  if (!target.isSplit() || !problem.fitsOthers(graphOp.results.front(), target))
+    return std::nullopt;
+  return problem.splitByResult(op, 0, target);
+}
+
 //===----------------------------------------------------------------------===//
 // Forward
 //===----------------------------------------------------------------------===//
@@ -205,7 +238,8 @@ Candidate AxisSweep::choose(OpIndex op, double *chosenCost) {
       *chosenCost = cost(op, *passing);
     return *passing;
   }
-  // Ties go to the first candidate: splits, then partial values, then the whole, then other splits.
+  // Ties go to the first candidate: splits, then partial values, then those reduced to parts, then the whole, then
+  // other splits.
   llvm::SmallVector<Candidate, 4> candidates;
   int64_t first = getFirstPriority(op);
   bool isContested = false;
@@ -223,6 +257,8 @@ Candidate AxisSweep::choose(OpIndex op, double *chosenCost) {
     for (const PartialRule &partial : graphOp.rule.partials)
       if (auto candidate = makePartial(op, partial))
         candidates.push_back(*candidate);
+    if (auto candidate = reduceSplit(op))
+      candidates.push_back(*candidate);
     candidates.push_back(problem.makeWhole(op));
     addExchanges(op, candidates);
   }
@@ -238,26 +274,6 @@ Candidate AxisSweep::choose(OpIndex op, double *chosenCost) {
   if (chosenCost)
     *chosenCost = bestCost;
   return candidates[best];
-}
-
-/// The state to which a partial value with several uses is reduced: split if a use needs it, given its other operands
-/// and results.
-State AxisSweep::reduceTarget(ValueIndex value) const {
-  for (const Use &use : graph.values[value].uses) {
-    const GraphOp &user = graph.ops[use.op];
-    auto needs = [&](const std::optional<Candidate> &candidate) {
-      return candidate && candidate->operands[use.operand].isSplit();
-    };
-    for (auto [index, operand] : llvm::enumerate(user.operands))
-      if (operand != value && placed[operand])
-        if (auto candidate = splitByOperand(use.op, index); needs(candidate))
-          return candidate->operands[use.operand];
-    for (auto [index, result] : llvm::enumerate(user.results))
-      if (notes.given[result])
-        if (auto candidate = problem.splitByResult(use.op, index, *notes.given[result]); needs(candidate))
-          return candidate->operands[use.operand];
-  }
-  return State::replicated();
 }
 
 /// Converts `value` at the cheapest place on its way back; to replicated if other axes conflict with `wanted`.

@@ -63,6 +63,7 @@ private:
   int64_t getFirstPriority(OpIndex op) const;
   int64_t getPriority(OpIndex op, const Candidate &candidate) const;
   std::optional<Candidate> passPartials(OpIndex op) const;
+  std::optional<Candidate> reduceSplit(OpIndex op) const;
   void addExchanges(OpIndex op, llvm::SmallVectorImpl<Candidate> &candidates) const;
   Candidate choose(OpIndex op, double *chosenCost = nullptr);
 

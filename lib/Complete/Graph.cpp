@@ -248,6 +248,8 @@ LogicalResult Graph::addOp(Operation &op, const Mesh &mesh, SymbolTableCollectio
       weight[value] = variable.getKind() != net::VariableKind::Accumulator;
     } else if (entry.layout || isa<net::TakeOp>(op)) {
       weight[value] = weight[entry.operands.front()];
+    } else if (isa<net::ConcatenateOp>(op)) {
+      weight[value] = llvm::all_of(entry.operands, [&](ValueIndex operand) { return weight[operand]; });
     }
     // Both ends of an accumulation or a carried value must have one state, so neither may be changed alone.
     pinned[value] = entry.accumulates || entry.carries || entry.handsOn;

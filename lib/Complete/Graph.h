@@ -129,7 +129,7 @@ public:
   std::optional<int64_t> getStage(ValueIndex value) const;
   /// The storage state on `axis` of the variable that sink `op` assigns; empty for other sinks.
   std::optional<State> stored(OpIndex op, dist::Axis axis) const;
-  /// True for weights and for values computed from a weight by layout operations alone.
+  /// True for weights, for values computed from a weight by layout operations alone, and for weights side by side.
   llvm::SmallVector<bool, 0> weight;
 
 private:

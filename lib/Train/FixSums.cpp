@@ -56,6 +56,9 @@ static bool sumsImages(net::ConvolutionOp op) {
   return op.getGroups() == 1 && window >= places;
 }
 
+/// True if a dimension of `size` has so many parts, of which the last one may be shorter.
+static bool hasParts(int64_t size, int64_t parts) { return llvm::divideCeil(size, parts) * (parts - 1) < size; }
+
 /// The number of parts in which `op` can be summed: `parts`, or 1 where one of them would be empty or where it has no
 /// such form.
 static int64_t choosePartsOf(Operation *op, int64_t parts) {
@@ -68,7 +71,7 @@ static int64_t choosePartsOf(Operation *op, int64_t parts) {
   dist::ShardingRule rule = cast<dist::ShardingOpInterface>(op).getShardingRule();
   const auto *summed =
       llvm::find_if(rule.factors, [](const dist::FactorInfo &factor) { return factor.reduction == ReduceKind::Tree; });
-  if (summed == rule.factors.end() || !summed->splittable || summed->getPartSize() * (parts - 1) >= summed->size)
+  if (summed == rule.factors.end() || !summed->splittable || !hasParts(summed->size, parts))
     return 1;
   if (auto convolution = dyn_cast<net::ConvolutionOp>(op); convolution && !sumsImages(convolution))
     return 1;
@@ -160,10 +163,8 @@ static Operation *chooseRounding(Operation *op, int64_t parts) {
   return op;
 }
 
-/// Sums over the last dimensions of `reduce` first if others, which stay, stand between them and those before, and
-/// returns the rest of the sum. Kernels add rows of the last dimensions by lanes and all else one by one: then it does
-/// not matter how much of what stays a rank has.
-static net::ReduceOp splitRows(net::ReduceOp reduce) {
+/// The dimensions that `reduce` sums and after which none stays, and those before.
+static std::pair<SmallVector<int64_t>, SmallVector<int64_t>> findRows(net::ReduceOp reduce) {
   ArrayRef<int64_t> shape = net::shapeOf(reduce.getOperand());
   SmallVector<int64_t> rows, rest(reduce.getDims());
   int64_t dim = static_cast<int64_t>(shape.size()) - 1;
@@ -172,19 +173,50 @@ static net::ReduceOp splitRows(net::ReduceOp reduce) {
       llvm::erase(rest, dim);
       rows.insert(rows.begin(), dim);
     }
-  bool isNothing = llvm::all_of(rows, [&](int64_t row) { return shape[row] == 1; });
-  if (isNothing || rest.empty())
-    return reduce;
+  return {std::move(rows), std::move(rest)};
+}
+
+/// Lets `reduce` sum over `first`, and a second sum over its other dimensions, which are before those of `first`. The
+/// second one replaces it.
+static std::pair<net::ReduceOp, net::ReduceOp> sumFirst(net::ReduceOp reduce, ArrayRef<int64_t> first) {
   OpBuilder builder(reduce);
   net::NetBuilder build(builder, reduce.getLoc());
-  Value ofRows = build.reduce(reduce.getKind(), reduce.getOperand(), rows);
-  Value sum = build.reduce(reduce.getKind(), ofRows, rest);
-  inherit(ofRows.getDefiningOp(), reduce, Inherit::Companion);
-  inherit(sum.getDefiningOp(), reduce, Inherit::Replacement);
-  net::kSumPartsAttr.set(ofRows.getDefiningOp(), builder.getI64IntegerAttr(1));
-  reduce.getResult().replaceAllUsesWith(sum);
+  SmallVector<int64_t> second =
+      llvm::filter_to_vector(reduce.getDims(), [&](int64_t dim) { return !llvm::is_contained(first, dim); });
+  Value inner = build.reduce(reduce.getKind(), reduce.getOperand(), first);
+  Value outer = build.reduce(reduce.getKind(), inner, second);
+  inherit(inner.getDefiningOp(), reduce, Inherit::Companion);
+  inherit(outer.getDefiningOp(), reduce, Inherit::Replacement);
+  reduce.getResult().replaceAllUsesWith(outer);
   reduce.erase();
-  return sum.getDefiningOp<net::ReduceOp>();
+  return {inner.getDefiningOp<net::ReduceOp>(), outer.getDefiningOp<net::ReduceOp>()};
+}
+
+/// Sums over the last dimensions of `reduce` first if others, which stay, stand between them and those before, and
+/// returns the rest of the sum. Kernels add rows of the last dimensions by lanes and all else one by one: then it does
+/// not matter how much of what stays a rank has.
+static net::ReduceOp splitRows(net::ReduceOp reduce) {
+  auto [rows, rest] = findRows(reduce);
+  ArrayRef<int64_t> shape = net::shapeOf(reduce.getOperand());
+  bool isNothing = llvm::all_of(rows, [&, shape](int64_t row) { return shape[row] == 1; });
+  if (isNothing || rest.empty())
+    return reduce;
+  auto [ofRows, sum] = sumFirst(reduce, rows);
+  net::kSumPartsAttr.set(ofRows, Builder(reduce.getContext()).getI64IntegerAttr(1));
+  return sum;
+}
+
+/// Lets `reduce`, a sum over the batch and the sequence, say, sum over the second first, if it has `parts` parts: both
+/// have some then, and ranks may share either.
+static void splitSequence(net::ReduceOp reduce, int64_t parts) {
+  SmallVector<int64_t> rest = findRows(reduce).second;
+  if (reduce.getKind() != ReduceKind::Sum || rest.size() < 2 ||
+      !hasParts(net::shapeOf(reduce.getOperand())[rest[1]], parts))
+    return;
+  SmallVector<int64_t> others = llvm::to_vector(llvm::drop_begin(reduce.getDims()));
+  net::ReduceOp inner = sumFirst(reduce, others).first;
+  if (isNarrow(inner.getResult()))
+    widen(inner);
 }
 
 /// `value` in 16 bits, as the parts of a sum are rounded.
@@ -252,6 +284,13 @@ struct FixSumsPass : train::impl::FixSumsPassBase<FixSumsPass> {
       });
       for (net::DotOp dot : dots)
         mergeSummed(dot, parts);
+      SmallVector<net::ReduceOp> reduces;
+      func.walk([&](net::ReduceOp reduce) {
+        if (net::isFloat(reduce.getResult()))
+          reduces.push_back(reduce);
+      });
+      for (net::ReduceOp reduce : reduces)
+        splitSequence(reduce, parts);
       joinProducts(func, parts);
       SmallVector<Operation *> ordered;
       func.walk([&](Operation *op) {

@@ -18,6 +18,23 @@ func.func @sums(%x: tensor<8x3xf32>, %y: tensor<6x3xf32>, %z: tensor<7x3xf32>) -
   return %0, %1, %3, %2 : tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<8xf32>
 }
 
+// Tests that a sum over the batch and the sequence has parts of both, one after the other, and that the first of two sums
+// in 16 bits is in f32. Where the sequence is too short for parts, there is one sum.
+// CHECK-LABEL: func.func @sequence
+func.func @sequence(%x: tensor<2x8x3xf32>, %y: tensor<4x8x3xbf16>, %z: tensor<8x3x3xf32>) -> (tensor<3xf32>, tensor<3xbf16>, tensor<3xf32>) {
+  // CHECK: %[[SUM:.*]] = net.reduce sum %arg0 dims = [1] {net.sum_parts = 4 : i64} : tensor<2x8x3xf32>
+  // CHECK: net.reduce sum %[[SUM]] dims = [0] {net.sum_parts = 1 : i64} : tensor<2x3xf32>
+  %0 = net.reduce sum %x dims = [0, 1] : tensor<2x8x3xf32> -> tensor<3xf32>
+  // CHECK: %[[WIDE:.*]] = net.convert %arg1 : tensor<4x8x3xbf16>
+  // CHECK: %[[SUM:.*]] = net.reduce sum %[[WIDE]] dims = [1] {net.sum_parts = 4 : i64} : tensor<4x8x3xf32>
+  // CHECK: %[[NARROW:.*]] = net.convert %[[SUM]] : tensor<4x3xf32> -> tensor<4x3xbf16>
+  // CHECK: net.reduce sum %[[NARROW]] dims = [0] {net.name = "grad/b", net.sum_parts = 4 : i64} : tensor<4x3xbf16>
+  %1 = net.reduce sum %y dims = [0, 1] {net.name = "grad/b"} : tensor<4x8x3xbf16> -> tensor<3xbf16>
+  // CHECK: net.reduce sum %arg2 dims = [0, 1] {net.sum_parts = 4 : i64} : tensor<8x3x3xf32>
+  %2 = net.reduce sum %z dims = [0, 1] : tensor<8x3x3xf32> -> tensor<3xf32>
+  return %0, %1, %2 : tensor<3xf32>, tensor<3xbf16>, tensor<3xf32>
+}
+
 // Tests that products and gradients in 16 bits round their parts, and that other sums add in f32 and round once.
 // CHECK-LABEL: func.func @narrow
 func.func @narrow(%x: tensor<8x3xbf16>, %w: tensor<8x2xbf16>) -> (tensor<3x2xbf16>, tensor<3xbf16>, tensor<3xbf16>) {

@@ -136,8 +136,8 @@ def FixSumsPass : Pass<"dist-train-fix-sums", "::mlir::ModuleOp"> {
     Products of one block that are added become one product, whose parts are those of each, and so do the terms of a
     product with concatenated cotangents. Products, gradients, and sums that are rounded before their reduction
     (`dist.defer_reduction`) round their parts to 16 bits; other sums in 16 bits become sums in f32 that are rounded
-    afterwards. A scatter adds into zeros, which are added to its operand, and a sum over last dimensions and others
-    before, between which some stay, becomes two.
+    afterwards. A scatter adds into zeros, which are added to its operand. A sum over last dimensions and others before,
+    between which some stay, becomes two, and so does one over the batch and a sequence, which has parts of both then.
 
     Example: after `--dist-train-fix-sums=parts=2`
     ```mlir
