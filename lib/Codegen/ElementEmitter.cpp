@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Codegen/ElementEmitter.h"
+#include "dialects/Dist/KernelPieces.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -197,7 +198,9 @@ ElementEmitter::LaneIndex ElementEmitter::emitIndex(const LinearForm &form) {
         result.stride += coefficient;
     } else if (variable.kind == Variables::Computed) {
       auto where = plan.computed.find(index)->second;
-      value = bodyValues[where];
+      auto known = bodyIndices.find(where);
+      value = known == bodyIndices.end() ? bodyValues[where] : known->second.scalar;
+      result.stride += known == bodyIndices.end() ? 0 : coefficient * known->second.stride;
     } else {
       value = emitDivision(variable);
     }
@@ -356,6 +359,8 @@ Value ElementEmitter::computeNode(Node *node) {
   case Node::RowResult:
     return rowResults[node->index];
   case Node::Compute:
+    if (std::optional<unsigned> piece = findPiece(node))
+      return emitPiece(node, *piece);
     return cloneBody(node);
   case Node::Constant:
     break;
@@ -365,6 +370,97 @@ Value ElementEmitter::computeNode(Node *node) {
   if (auto dense = dyn_cast<DenseElementsAttr>(value))
     value = dense.getSplatValue<TypedAttr>();
   return arith::ConstantOp::create(builder, value);
+}
+
+namespace {
+
+/// The tensors that a node puts side by side.
+struct Pieces {
+  /// The dimension, and the index in it at which each of them starts.
+  unsigned dim;
+  ArrayRef<int64_t> starts;
+  /// The index as a form.
+  LinearForm index;
+};
+
+} // namespace
+
+/// Nothing if the node puts none side by side, or in a way that loops do not show.
+static std::optional<Pieces> findPieces(const Node *node) {
+  if (node->kind != Node::Compute)
+    return std::nullopt;
+  auto attribute = node->op->getAttrOfType<DenseI64ArrayAttr>(dist::kPiecesAttrName);
+  if (!attribute)
+    return std::nullopt;
+  ArrayRef<int64_t> numbers = attribute;
+  for (auto &[op, form] : node->indexForms)
+    if (auto index = dyn_cast<linalg::IndexOp>(op);
+        index && index.getDim() == static_cast<uint64_t>(numbers.front()) && form.constant == 0)
+      return Pieces{static_cast<unsigned>(numbers.front()), numbers.drop_front(), form};
+  return std::nullopt;
+}
+
+/// The only piece that the iterations which run now read.
+std::optional<unsigned> ElementEmitter::findPiece(const Node *node) const {
+  std::optional<Pieces> pieces = findPieces(node);
+  if (!pieces)
+    return std::nullopt;
+  int64_t first = 0, last = 0;
+  for (auto [index, coefficient] : pieces->index.terms) {
+    const Variables::Variable &variable = plan.variables[index];
+    if (variable.kind != Variables::Loop || coefficient < 0)
+      return std::nullopt;
+    auto range = ranges.find(index);
+    auto [from, to] = range == ranges.end() ? std::pair(int64_t(0), variable.extent) : range->second;
+    first += coefficient * from;
+    last += coefficient * (to - 1);
+  }
+  auto getNumber = [&](int64_t at) { return llvm::upper_bound(pieces->starts, at) - pieces->starts.begin() - 1; };
+  if (getNumber(first) != getNumber(last))
+    return std::nullopt;
+  return static_cast<unsigned>(getNumber(first));
+}
+
+SmallVector<int64_t> ElementEmitter::findCuts(unsigned loop, int64_t grain) const {
+  constexpr size_t kMostCuts = 8;
+  int64_t extent = plan.variables[loop].extent;
+  SmallVector<int64_t> cuts = {0};
+  for (const auto &node : plan.nodes) {
+    std::optional<Pieces> pieces = findPieces(node.get());
+    int64_t coefficient = pieces ? pieces->index.getCoefficient(loop) : 0, others = 0;
+    if (coefficient <= 0)
+      continue;
+    bool areLoops = true;
+    for (auto [index, factor] : pieces->index.terms) {
+      areLoops &= plan.variables[index].kind == Variables::Loop && factor > 0;
+      others += index == loop ? 0 : factor * (plan.variables[index].extent - 1);
+    }
+    // This loop alone says which piece it is.
+    if (areLoops && others < coefficient &&
+        llvm::all_of(pieces->starts, [&](int64_t start) { return start % (coefficient * grain) == 0; }))
+      for (int64_t start : pieces->starts)
+        cuts.push_back(start / coefficient);
+  }
+  llvm::sort(cuts);
+  cuts.erase(llvm::unique(cuts), cuts.end());
+  if (cuts.size() > kMostCuts)
+    cuts = {0};
+  cuts.push_back(extent);
+  return cuts;
+}
+
+/// Reads the tensor that the piece is, at the index in it; nothing of the others.
+Value ElementEmitter::emitPiece(Node *node, unsigned number) {
+  Pieces pieces = *findPieces(node);
+  auto extracts = node->op.getBody()->getOps<tensor::ExtractOp>();
+  tensor::ExtractOp extract = *std::next(extracts.begin(), number);
+  LaneIndex index = emitIndex(pieces.index);
+  index.scalar = add(builder, index.scalar, getIndex(-pieces.starts[number]));
+  // The body clamps it, in two steps.
+  for (Value at = extract.getIndices()[pieces.dim]; isa_and_nonnull<arith::MinSIOp, arith::MaxSIOp>(at.getDefiningOp());
+       at = at.getDefiningOp()->getOperand(0))
+    bodyIndices[{node, at}] = index;
+  return emitNode(node->extracts[extract]);
 }
 
 Value ElementEmitter::cloneBody(Node *node) {
@@ -385,6 +481,7 @@ Value ElementEmitter::cloneBody(Node *node) {
       value = cloneOperation(op, mapping);
     mapping.map(op.getResult(0), value);
     bodyValues[{node, op.getResult(0)}] = value;
+    bodyIndices.erase({node, op.getResult(0)});
   }
   if (Operation *outside = node->yielded.getDefiningOp(); outside && outside->getBlock() != &body)
     return cloneOperation(*outside, mapping);

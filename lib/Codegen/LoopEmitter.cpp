@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Writes one loop nest per stage of the plan, and vectors along the innermost loop with a scalar rest. See the class
-// for the order of additions.
+// Writes one loop nest per stage of the plan, and vectors along the innermost loop with a scalar rest. A loop through
+// tensors that are put side by side is one loop for each of them. See the class for the order of additions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -84,6 +84,29 @@ scf::ForOp LoopEmitter::buildLoopOf(unsigned variable, int64_t to, int64_t step,
   return buildLoop(builder, first, upper, getIndex(step), carried, body);
 }
 
+/// Calls `emit` for the pieces of a loop, each from `from` to before `to`; once if it is divided.
+void LoopEmitter::forEachPiece(unsigned variable, int64_t grain, function_ref<void(int64_t from, int64_t to)> emit) {
+  if (divided == variable)
+    return emit(0, plan.variables[variable].extent);
+  SmallVector<int64_t> cuts = findCuts(variable, grain);
+  for (size_t next = 1; next < cuts.size(); ++next) {
+    ranges[variable] = {cuts[next - 1], cuts[next]};
+    emit(cuts[next - 1], cuts[next]);
+  }
+  ranges.erase(variable);
+}
+
+/// All iterations of a loop that is neither innermost nor in vectors, piece by piece.
+SmallVector<Value> LoopEmitter::buildLoopInPieces(unsigned variable, ArrayRef<Value> carried, LoopBody body) {
+  SmallVector<Value> values(carried);
+  forEachPiece(variable, 1, [&](int64_t from, int64_t to) {
+    scf::ForOp loop = divided == variable ? buildLoopOf(variable, to, 1, values, body)
+                                          : buildLoop(builder, from, to, 1, values, body);
+    values.assign(loop.getResults().begin(), loop.getResults().end());
+  });
+  return values;
+}
+
 void LoopEmitter::emitOneByOne() {
   vectors = false;
   emit();
@@ -156,7 +179,7 @@ void LoopEmitter::emitRows(unsigned loop) {
   if (loop == plan.numRowLoops)
     return emitStages();
   unsigned variable = plan.loops[loop];
-  buildLoopOf(variable, plan.variables[variable].extent, 1, {}, [&](Value iv, ValueRange) -> SmallVector<Value> {
+  buildLoopInPieces(variable, {}, [&](Value iv, ValueRange) -> SmallVector<Value> {
     ivs[variable] = iv;
     emitRows(loop + 1);
     return {};
@@ -222,16 +245,14 @@ SmallVector<Value> LoopEmitter::emitColumns(const Stage &stage, unsigned loop, A
   if (loop + 1 == plan.loops.size())
     return emitInnermost(stage, carried);
   unsigned variable = plan.loops[loop];
-  auto result = buildLoopOf(variable, plan.variables[variable].extent, 1, carried, [&](Value iv, ValueRange args) {
+  return buildLoopInPieces(variable, carried, [&](Value iv, ValueRange args) {
     ivs[variable] = iv;
     return emitColumns(stage, loop + 1, llvm::to_vector(args));
   });
-  return llvm::to_vector_of<Value>(result.getResults());
 }
 
 /// The innermost loop in vectors, then its rest in scalars. Sums that stay in one place along it join the carried ones.
 SmallVector<Value> LoopEmitter::emitInnermost(const Stage &stage, ArrayRef<Value> carried) {
-  int64_t extent = plan.variables[*laneLoop].extent;
   SmallVector<Value> values(carried);
   for (unsigned index : stage.reductions) {
     const Reduction &reduction = plan.reductions[index];
@@ -253,22 +274,26 @@ SmallVector<Value> LoopEmitter::emitInnermost(const Stage &stage, ArrayRef<Value
       return results;
     };
   };
-  int64_t main = extent / width * width;
-  if (main != 0) {
-    auto loop = buildLoopOf(*laneLoop, main, width, values, emitBody(width));
-    values.assign(loop.getResults().begin(), loop.getResults().end());
-  }
-  if (main != extent && divided == *laneLoop) {
-    // The rest is shorter than a grain, so it is the last part's; no sum is carried along a divided loop.
-    Value isLast = arith::CmpIOp::create(builder, arith::CmpIPredicate::sgt, end, getIndex(main));
-    auto last = scf::IfOp::create(builder, isLast, /*withElseRegion=*/false);
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(last.thenBlock());
-    buildLoop(builder, main, extent, 1, {}, emitBody(1));
-  } else if (main != extent) {
-    auto loop = buildLoop(builder, main, extent, 1, values, emitBody(1));
-    values.assign(loop.getResults().begin(), loop.getResults().end());
-  }
+  // Pieces begin at multiples of the width, so the lanes are those of one loop.
+  forEachPiece(*laneLoop, width, [&](int64_t from, int64_t to) {
+    int64_t main = to / width * width;
+    if (main != from) {
+      auto loop = divided == *laneLoop ? buildLoopOf(*laneLoop, main, width, values, emitBody(width))
+                                       : buildLoop(builder, from, main, width, values, emitBody(width));
+      values.assign(loop.getResults().begin(), loop.getResults().end());
+    }
+    if (main != to && divided == *laneLoop) {
+      // The rest is shorter than a grain, so it is the last part's; no sum is carried along a divided loop.
+      Value isLast = arith::CmpIOp::create(builder, arith::CmpIPredicate::sgt, end, getIndex(main));
+      auto last = scf::IfOp::create(builder, isLast, /*withElseRegion=*/false);
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(last.thenBlock());
+      buildLoop(builder, main, to, 1, {}, emitBody(1));
+    } else if (main != to) {
+      auto loop = buildLoop(builder, main, to, 1, values, emitBody(1));
+      values.assign(loop.getResults().begin(), loop.getResults().end());
+    }
+  });
 
   size_t next = carried.size();
   for (unsigned index : stage.reductions) {

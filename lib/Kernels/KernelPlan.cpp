@@ -354,6 +354,24 @@ LogicalResult Planner::traceBody(Node *node, ArrayRef<LinearForm> domain) {
   return success();
 }
 
+/// The end of the values of a clamp to constants from 0 on; -1 for what is no such clamp.
+static int64_t getEndOfClamp(Value value) {
+  auto getBound = [](Operation *op) -> std::optional<int64_t> {
+    auto bound = op->getOperand(1).getDefiningOp<arith::ConstantIndexOp>();
+    return bound ? std::optional(bound.value()) : std::nullopt;
+  };
+  Operation *outer = value.getDefiningOp(), *inner = nullptr;
+  if (isa_and_nonnull<arith::MinSIOp, arith::MaxSIOp>(outer))
+    inner = outer->getOperand(0).getDefiningOp();
+  bool isClamp = inner && ((isa<arith::MinSIOp>(outer) && isa<arith::MaxSIOp>(inner)) ||
+                           (isa<arith::MaxSIOp>(outer) && isa<arith::MinSIOp>(inner)));
+  if (!isClamp)
+    return -1;
+  std::optional<int64_t> least = getBound(isa<arith::MaxSIOp>(outer) ? outer : inner),
+                         greatest = getBound(isa<arith::MinSIOp>(outer) ? outer : inner);
+  return least && greatest && *least >= 0 && *least <= *greatest ? *greatest + 1 : -1;
+}
+
 LinearForm Planner::traceIndex(Node *node, Value value, ArrayRef<LinearForm> domain) {
   if (auto index = value.getDefiningOp<linalg::IndexOp>())
     return domain[index.getDim()];
@@ -380,7 +398,7 @@ LinearForm Planner::traceIndex(Node *node, Value value, ArrayRef<LinearForm> dom
   for (auto &[variable, where] : plan.computed)
     if (where.first == node && where.second == value)
       return LinearForm::variable(variable);
-  unsigned variable = plan.variables.add(Variables::Computed, -1);
+  unsigned variable = plan.variables.add(Variables::Computed, getEndOfClamp(value));
   plan.computed[variable] = {node, value};
   return LinearForm::variable(variable);
 }

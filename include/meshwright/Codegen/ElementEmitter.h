@@ -47,6 +47,9 @@ protected:
   /// True if `form` uses loops only; quotients and remainders change along loops that they do not name.
   bool isLinear(const LinearForm &form) const;
 
+  /// Where the iterations of `loop` are cut, from 0 to its extent, so that each piece reads one of the tensors that a
+  /// node puts side by side; at multiples of `grain` alone.
+  llvm::SmallVector<int64_t> findCuts(unsigned loop, int64_t grain) const;
   LaneIndex emitIndex(const LinearForm &form);
   mlir::Value toValue(const LaneIndex &index);
   mlir::Value toVector(mlir::Value value);
@@ -63,6 +66,8 @@ protected:
   llvm::SmallVector<Stage> stages;
   /// The loops' variables as values.
   llvm::DenseMap<unsigned, mlir::Value> ivs;
+  /// The iterations, from the first to before the last, of loops that run in pieces now.
+  llvm::DenseMap<unsigned, std::pair<int64_t, int64_t>> ranges;
   /// The innermost loop, and the number of its elements that are computed at a time.
   std::optional<unsigned> laneLoop;
   unsigned lanes = 1;
@@ -82,6 +87,8 @@ protected:
 private:
   mlir::Value computeNode(Node *node);
   mlir::Value cloneBody(Node *node);
+  std::optional<unsigned> findPiece(const Node *node) const;
+  mlir::Value emitPiece(Node *node, unsigned number);
   mlir::Value cloneOperation(mlir::Operation &op, mlir::IRMapping &mapping);
   LinearForm getPositionInRow() const;
   mlir::Value emitDivision(const schedule::Variables::Variable &variable);
@@ -95,6 +102,8 @@ private:
 
   /// Values of bodies that indices are computed from.
   llvm::DenseMap<std::pair<const Node *, mlir::Value>, mlir::Value> bodyValues;
+  /// Those that change along the lanes by a stride.
+  llvm::DenseMap<std::pair<const Node *, mlir::Value>, LaneIndex> bodyIndices;
 };
 
 /// The type of an element in memory: Booleans and 8-bit floats are bytes.

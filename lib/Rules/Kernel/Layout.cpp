@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Kernel.h"
+#include "dialects/Dist/KernelPieces.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 
 using namespace mlir;
@@ -117,13 +118,14 @@ struct PadKernel : KernelOpInterface::ExternalModel<PadKernel, PadOp> {
   }
 };
 
-/// Reads every operand, clamped, and keeps the one whose part of the dimension it is.
+/// Reads every operand, clamped, and keeps the one whose part of the dimension it is. Loops may run piece by piece.
 struct ConcatenateKernel : KernelOpInterface::ExternalModel<ConcatenateKernel, ConcatenateOp> {
   kernel::Results lowerToLinalg(Operation *op, OpBuilder &outer, ValueRange operands) const {
     auto concatenate = cast<ConcatenateOp>(op);
     int64_t dim = concatenate.getDim();
     kernel::Builder builder(op->getLoc(), outer);
     RankedTensorType result = kernel::getSignless(kernel::typeOf(op->getResult(0)));
+    SmallVector<int64_t> pieces = {dim};
     auto body = [&](kernel::Builder &inner, ValueRange) {
       Value element;
       SmallVector<Value> indices;
@@ -136,6 +138,7 @@ struct ConcatenateKernel : KernelOpInterface::ExternalModel<ConcatenateKernel, C
         int64_t size = kernel::shapeOf(operand)[dim];
         if (size == 0)
           continue;
+        pieces.push_back(offset);
         Value shifted = arith::SubIOp::create(inner, position, index(offset));
         indices[dim] = arith::MinSIOp::create(inner, arith::MaxSIOp::create(inner, shifted, index(0)), index(size - 1));
         Value candidate = tensor::ExtractOp::create(inner, operand, indices);
@@ -147,7 +150,9 @@ struct ConcatenateKernel : KernelOpInterface::ExternalModel<ConcatenateKernel, C
     };
     if (result.getNumElements() == 0)
       return SmallVector<Value>{tensor::EmptyOp::create(builder, result.getShape(), result.getElementType())};
-    return SmallVector<Value>{kernel::mapElements(builder, result, {}, body)};
+    Value joined = kernel::mapElements(builder, result, {}, body);
+    joined.getDefiningOp()->setDiscardableAttr(dist::kPiecesAttrName, builder.getDenseI64ArrayAttr(pieces));
+    return SmallVector<Value>{joined};
   }
 };
 

@@ -17,7 +17,8 @@
 // The sum over k runs in the same order for every element, whatever the vector width and the threads, which take parts
 // of the batch, the rows or the columns. Where it is taken in parts, the panel of the right operand has all of k, with
 // zeros to the end of the last part. If parts are short, so have the rows, and a sliver of columns adds its parts while
-// these are in the first-level cache; else a block of rows does so in the second-level cache.
+// these are in the first-level cache; else a block of rows does so in the second-level cache. Very long parts are
+// products by themselves, in whose time the additions do not count.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,6 +37,8 @@ using namespace meshwright::runtime;
 static constexpr int64_t blockM = 96, blockK = 256, blockN = 1536;
 /// Rows of a block that adds its parts by itself, and columns of a panel that spans all of k.
 static constexpr int64_t blockMOfParts = 48, mostColumns = 768;
+/// Parts at least so long are made one after the other, in blocks of so many rows.
+static constexpr int64_t fewestOfVeryLong = 1024, blockMOfVeryLong = 384;
 /// Elements of the rows of a block that spans all of k: half of a second-level cache.
 static constexpr int64_t rowElements = 1 << 16;
 /// A product of fewer operations is not divided among threads.
@@ -47,14 +50,36 @@ static constexpr int64_t minOperations = 1 << 21;
 
 namespace {
 
+/// What a micro-kernel does with its sums: adds them to those that are there, and rounds to BFloat16, if it is of f32,
+/// both the sums and those to which they are added.
+struct Ending {
+  bool adds = false, rounds = false;
+};
+
 /// Sets to[rows, columns], or adds to it, the sum over p < k of a[p, rows] * b[p, columns]; rows are `stride` apart.
 template <typename T>
-using MicroKernelFn = void (*)(int64_t k, const T *a, const T *b, T *to, int64_t stride, bool adds);
+using MicroKernelFn = void (*)(int64_t k, const T *a, const T *b, T *to, int64_t stride, Ending ending);
+
+template <typename T, int vectorBytes> struct VectorType {
+  /// In memory it is aligned as an element is.
+  typedef T Type __attribute__((vector_size(vectorBytes), aligned(alignof(T))));
+};
+template <typename T, int vectorBytes> using VectorOf = typename VectorType<T, vectorBytes>::Type;
+
+/// The same as BFloat16 does, for every lane.
+template <int vectorBytes>
+[[gnu::always_inline]] inline VectorOf<float, vectorBytes> roundToBFloat16(VectorOf<float, vectorBytes> value) {
+  using Bits = VectorOf<int32_t, vectorBytes>;
+  auto bits = __builtin_bit_cast(Bits, value);
+  Bits isNaN = value != value;
+  Bits rounded = ((bits + 0x7fff + ((bits >> 16) & 1)) & ~isNaN) | ((bits | 0x400000) & isNaN);
+  return __builtin_bit_cast(VectorOf<float, vectorBytes>, rounded & static_cast<int32_t>(0xffff0000));
+}
 
 /// The sums of `rows` rows and `vectors` vectors of columns are in registers, beside the vectors of b and one of a.
 template <typename T, int vectorBytes, int rows, int vectors>
-[[gnu::always_inline]] inline void multiply(int64_t k, const T *a, const T *b, T *to, int64_t stride, bool adds) {
-  typedef T Vector __attribute__((vector_size(vectorBytes), aligned(alignof(T))));
+[[gnu::always_inline]] inline void multiply(int64_t k, const T *a, const T *b, T *to, int64_t stride, Ending ending) {
+  using Vector = VectorOf<T, vectorBytes>;
   constexpr int lanes = vectorBytes / sizeof(T), columns = vectors * lanes;
   Vector sum[rows][vectors] = {};
   for (int64_t p = 0; p != k; ++p, a += rows, b += columns) {
@@ -68,44 +93,88 @@ template <typename T, int vectorBytes, int rows, int vectors>
       for (int v = 0; v != vectors; ++v)
         sum[i][v] += a[i] * right[v];
   }
+  auto round = [&](Vector value) {
+    if constexpr (std::is_same_v<T, float>)
+      return ending.rounds ? roundToBFloat16<vectorBytes>(value) : value;
+    else
+      return value;
+  };
 #pragma clang loop unroll(full)
   for (int i = 0; i != rows; ++i)
 #pragma clang loop unroll(full)
     for (int v = 0; v != vectors; ++v) {
       auto &place = *reinterpret_cast<Vector *>(to + i * stride + v * lanes);
-      place = adds ? place + sum[i][v] : sum[i][v];
+      place = ending.adds ? round(place + round(sum[i][v])) : round(sum[i][v]);
     }
+}
+
+/// Rounds sums to BFloat16.
+template <int vectorBytes> [[gnu::always_inline]] inline void roundAll(float *sums, int64_t size) {
+  using Vector = VectorOf<float, vectorBytes>;
+  constexpr int lanes = vectorBytes / sizeof(float);
+  int64_t i = 0;
+  for (; i + lanes <= size; i += lanes) {
+    auto &place = *reinterpret_cast<Vector *>(sums + i);
+    place = roundToBFloat16<vectorBytes>(place);
+  }
+  for (; i != size; ++i)
+    sums[i] = static_cast<float>(BFloat16(sums[i]));
+}
+
+/// Writes sums as BFloat16.
+template <int vectorBytes> [[gnu::always_inline]] inline void storeAll(const float *sums, int64_t size, BFloat16 *to) {
+  constexpr int lanes = vectorBytes / sizeof(float);
+  int64_t i = 0;
+  for (; i + lanes <= size; i += lanes) {
+    auto rounded = roundToBFloat16<vectorBytes>(*reinterpret_cast<const VectorOf<float, vectorBytes> *>(sums + i));
+    auto bits = __builtin_bit_cast(VectorOf<uint32_t, vectorBytes>, rounded) >> 16;
+    using Halves = VectorOf<uint16_t, vectorBytes / 2>;
+    *reinterpret_cast<Halves *>(to + i) = __builtin_convertvector(bits, Halves);
+  }
+  for (; i != size; ++i)
+    to[i] = BFloat16(sums[i]);
 }
 
 #if defined(__x86_64__)
 template <typename T>
 __attribute__((target("avx512f"))) void multiplyAvx512(int64_t k, const T *a, const T *b, T *to, int64_t stride,
-                                                       bool adds) {
-  multiply<T, 64, 8, 3>(k, a, b, to, stride, adds);
+                                                       Ending ending) {
+  multiply<T, 64, 8, 3>(k, a, b, to, stride, ending);
 }
 template <typename T>
 __attribute__((target("avx2,fma"))) void multiplyAvx2(int64_t k, const T *a, const T *b, T *to, int64_t stride,
-                                                      bool adds) {
-  multiply<T, 32, 6, 2>(k, a, b, to, stride, adds);
+                                                      Ending ending) {
+  multiply<T, 32, 6, 2>(k, a, b, to, stride, ending);
+}
+__attribute__((target("avx512f"))) void roundAvx512(float *sums, int64_t size) { roundAll<64>(sums, size); }
+__attribute__((target("avx2,fma"))) void roundAvx2(float *sums, int64_t size) { roundAll<32>(sums, size); }
+__attribute__((target("avx512f"))) void storeAvx512(const float *sums, int64_t size, BFloat16 *to) {
+  storeAll<64>(sums, size, to);
+}
+__attribute__((target("avx2,fma"))) void storeAvx2(const float *sums, int64_t size, BFloat16 *to) {
+  storeAll<32>(sums, size, to);
 }
 #endif
-template <typename T> void multiplyAny(int64_t k, const T *a, const T *b, T *to, int64_t stride, bool adds) {
-  multiply<T, 16, 6, 2>(k, a, b, to, stride, adds);
+template <typename T> void multiplyAny(int64_t k, const T *a, const T *b, T *to, int64_t stride, Ending ending) {
+  multiply<T, 16, 6, 2>(k, a, b, to, stride, ending);
 }
 
 template <typename T> struct MicroKernel {
   MicroKernelFn<T> run;
   int64_t rows, columns;
+  /// Rounds sums of f32 to BFloat16, and writes them as such.
+  void (*round)(float *sums, int64_t size);
+  void (*store)(const float *sums, int64_t size, BFloat16 *to);
 };
 
 template <typename T> MicroKernel<T> selectMicroKernel() {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx512f"))
-    return {multiplyAvx512<T>, 8, 3 * 64 / sizeof(T)};
+    return {multiplyAvx512<T>, 8, 3 * 64 / sizeof(T), roundAvx512, storeAvx512};
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-    return {multiplyAvx2<T>, 6, 2 * 32 / sizeof(T)};
+    return {multiplyAvx2<T>, 6, 2 * 32 / sizeof(T), roundAvx2, storeAvx2};
 #endif
-  return {multiplyAny<T>, 6, 2 * 16 / sizeof(T)};
+  return {multiplyAny<T>, 6, 2 * 16 / sizeof(T), roundAll<16>, storeAll<16>};
 }
 
 //===----------------------------------------------------------------------===//
@@ -246,13 +315,18 @@ template <typename A> auto getStore(DType type) {
 template <typename A> using RoundFn = void (*)(A *sums, int64_t size);
 
 /// The function that rounds each part of a sum to the type of the result; null where that is no 16-bit type.
-template <typename A> RoundFn<A> getRound(DType type) {
-  return dispatch(type, [](auto zero) -> RoundFn<A> {
-    if constexpr (std::is_same_v<A, float> && isNarrowFloat<decltype(zero)>)
-      return roundSums<A, decltype(zero)>;
-    else
-      return nullptr;
-  });
+template <typename A> RoundFn<A> getRound(DType type, const MicroKernel<A> &kernel) {
+  if constexpr (std::is_same_v<A, float>) {
+    if (type == BF16)
+      return kernel.round;
+    return dispatch(type, [](auto zero) -> RoundFn<A> {
+      if constexpr (isNarrowFloat<decltype(zero)>)
+        return roundSums<A, decltype(zero)>;
+      else
+        return nullptr;
+    });
+  }
+  return nullptr;
 }
 
 //===----------------------------------------------------------------------===//
@@ -276,6 +350,9 @@ int64_t getColumnsInParts(const MatmulProblem &p) {
 /// True if slivers of columns add their parts.
 bool hasShortParts(const MatmulProblem &p) { return hasParts(p) && getPartLength(p) < blockK; }
 
+/// True if a part is a product by itself, whose sums may leave the caches before the next part's.
+bool hasVeryLongParts(const MatmulProblem &p) { return hasParts(p) && getPartLength(p) >= fewestOfVeryLong; }
+
 /// How many rows are packed at once.
 int64_t getRowsOfBlock(const MatmulProblem &p) {
   int64_t rows = hasShortParts(p) ? std::clamp<int64_t>(rowElements / getFilledLength(p) / 24 * 24, 24, blockM)
@@ -296,7 +373,11 @@ struct ScratchSizes {
   explicit ScratchSizes(const MatmulProblem &p) {
     int64_t rows = roundUp(getRowsOfBlock(p), 24);
     auto levels = static_cast<int64_t>(std::bit_width(static_cast<uint64_t>(p.parts)));
-    if (hasParts(p)) {
+    if (hasVeryLongParts(p)) {
+      left = blockM * blockK;
+      right = (std::min(p.n, blockN) + 48) * blockK;
+      sums = std::min(p.m, blockMOfVeryLong) * std::min(p.n, blockN) * levels;
+    } else if (hasParts(p)) {
       int64_t columns = getColumnsInParts(p);
       left = rows * (hasShortParts(p) ? getFilledLength(p) : blockK);
       right = (columns + 48) * getFilledLength(p);
@@ -317,15 +398,15 @@ struct ScratchSizes {
 /// The sums of the parts so far, as a stack: the upper two are added whenever they are neighbours in the tree.
 template <typename A> class PartStack {
 public:
-  /// Each sum has `size` elements and is rounded by `round`, unless that is null. If parts are `single` blocks that are
-  /// not rounded, a second neighbour is added to the first as it is made, which is the same addition.
-  PartStack(A *sums, int64_t size, bool single, RoundFn<A> round)
-      : sums(sums), size(size), round(round), joins(single && !round) {}
+  /// Each sum has `size` elements and is rounded by `round`, unless that is null. If `joins`, a second neighbour is
+  /// added to the first as it is made, which is the same addition. If `rounds`, what is made is rounded already.
+  PartStack(A *sums, int64_t size, RoundFn<A> round, bool joins, bool rounds)
+      : sums(sums), size(size), round(round), joins(joins), rounds(rounds) {}
 
-  /// Where the next part goes, and whether it is added to what is there.
-  std::pair<A *, bool> begin() const {
+  /// Where the next part goes, and how.
+  std::pair<A *, Ending> begin() const {
     bool adds = joins && parts % 2 == 1;
-    return {sums + (adds ? height - 1 : height) * size, adds};
+    return {sums + (adds ? height - 1 : height) * size, {adds, rounds}};
   }
   void end() {
     int64_t pairs = ++parts;
@@ -333,7 +414,7 @@ public:
       pairs /= 2;
     else
       ++height;
-    if (round)
+    if (round && !rounds)
       round(sums + (height - 1) * size, size);
     for (; pairs % 2 == 0; pairs /= 2) {
       --height;
@@ -350,7 +431,7 @@ private:
   A *sums;
   int64_t size, height = 0, parts = 0;
   RoundFn<A> round;
-  bool joins;
+  bool joins, rounds;
 };
 
 /// Some rows and columns of a product, on one thread.
@@ -359,7 +440,7 @@ public:
   Product(const MatmulProblem &problem, std::byte *scratch)
       : p(problem), kernel(selectMicroKernel<A>()), packLeft(getPack<A>(p.lhsType, kernel.rows)),
         packRight(getPack<A>(p.rhsType, kernel.columns)), storeOut(getStore<A>(p.outType)),
-        round(getRound<A>(p.outType)) {
+        round(getRound<A>(p.outType, kernel)) {
     ScratchSizes sizes(problem);
     left = reinterpret_cast<A *>(scratch);
     right = left + sizes.left;
@@ -369,6 +450,8 @@ public:
   void run(const std::byte *lhs, const std::byte *rhs, std::byte *out) {
     if (hasShortParts(p))
       return runShortParts(lhs, rhs, out);
+    if (hasVeryLongParts(p))
+      return runVeryLongParts(lhs, rhs, out);
     if (hasParts(p))
       return runLongParts(lhs, rhs, out);
     for (int64_t n0 = 0; n0 < p.n; n0 += blockN) {
@@ -405,6 +488,12 @@ private:
   }
   /// Writes m x n sums into the result at row m0 and column n0.
   void put(const A *values, int64_t m0, int64_t m, int64_t n0, int64_t n, std::byte *out) {
+    if constexpr (std::is_same_v<A, float>)
+      if (p.outType == BF16 && p.outColumn == 1) {
+        for (int64_t i = 0; i != m; ++i)
+          kernel.store(values + i * n, n, reinterpret_cast<BFloat16 *>(out) + (m0 + i) * p.outRow + n0);
+        return;
+      }
     storeOut(values, m, n, out + (m0 * p.outRow + n0 * p.outColumn) * static_cast<int64_t>(getSize(p.outType)),
              p.outRow, p.outColumn);
   }
@@ -413,6 +502,7 @@ private:
   void runShortParts(const std::byte *lhs, const std::byte *rhs, std::byte *out) {
     int64_t depth = getPartLength(p), length = getFilledLength(p);
     int64_t columns = getColumnsInParts(p), rows = getRowsOfBlock(p);
+    bool rounds = round && p.outType == BF16;
     for (int64_t n0 = 0; n0 < p.n; n0 += columns) {
       int64_t n = std::min(columns, p.n - n0);
       packPanel(rhs, n0, n, 0, length, right);
@@ -420,13 +510,13 @@ private:
         int64_t m = std::min(rows, p.m - m0);
         packRows(lhs, m0, m, 0, length, left);
         for (int64_t j = 0; j < n; j += kernel.columns) {
-          PartStack<A> stack(sums, roundUp(m, kernel.rows) * kernel.columns, /*single=*/true, round);
+          PartStack<A> stack(sums, roundUp(m, kernel.rows) * kernel.columns, round, /*joins=*/!round || rounds, rounds);
           for (int64_t part = 0; part != p.parts; ++part) {
-            auto [to, adds] = stack.begin();
+            auto [to, ending] = stack.begin();
             for (int64_t i = 0; i < m; i += kernel.rows)
               kernel.run(depth, left + i * length + part * depth * kernel.rows,
                          right + j * length + part * depth * kernel.columns, to + i * kernel.columns, kernel.columns,
-                         adds);
+                         ending);
             stack.end();
           }
           putSliver(m0, m, n0 + j, std::min(kernel.columns, n - j), out);
@@ -451,11 +541,11 @@ private:
       forEachBlock(0, length, depth, [&](int64_t k0, int64_t k) { packPanel(rhs, n0, n, k0, k, getPanel(k0, n)); });
       for (int64_t m0 = 0; m0 < p.m; m0 += rows) {
         int64_t m = std::min(rows, p.m - m0);
-        PartStack<A> stack(sums, m * n, /*single=*/depth <= blockK, round);
+        PartStack<A> stack(sums, m * n, round, /*joins=*/depth <= blockK && !round, /*rounds=*/false);
         for (int64_t part = 0; part != p.parts; ++part) {
-          auto [to, adds] = stack.begin();
+          auto [to, ending] = stack.begin();
           A *target = to;
-          bool isAdded = adds;
+          bool isAdded = ending.adds;
           forEachBlock(part * depth, (part + 1) * depth, depth, [&](int64_t k0, int64_t k) {
             packRows(lhs, m0, m, k0, k, left);
             multiplyBlock(getPanel(k0, n), m, n, k, target, n, isAdded || k0 != part * depth);
@@ -463,6 +553,30 @@ private:
           stack.end();
         }
         put(sums, m0, m, n0, n, out);
+      }
+    }
+  }
+
+  void runVeryLongParts(const std::byte *lhs, const std::byte *rhs, std::byte *out) {
+    int64_t depth = getPartLength(p);
+    for (int64_t n0 = 0; n0 < p.n; n0 += blockN) {
+      int64_t n = std::min(blockN, p.n - n0);
+      for (int64_t m0 = 0; m0 < p.m; m0 += blockMOfVeryLong) {
+        int64_t rows = std::min(blockMOfVeryLong, p.m - m0);
+        PartStack<A> stack(sums, rows * n, round, /*joins=*/false, /*rounds=*/false);
+        for (int64_t part = 0; part != p.parts; ++part) {
+          A *target = stack.begin().first;
+          forEachBlock(part * depth, (part + 1) * depth, depth, [&](int64_t k0, int64_t k) {
+            packPanel(rhs, n0, n, k0, k, right);
+            for (int64_t i = 0; i < rows; i += blockM) {
+              int64_t m = std::min(blockM, rows - i);
+              packRows(lhs, m0 + i, m, k0, k, left);
+              multiplyBlock(right, m, n, k, target + i * n, n, k0 != part * depth);
+            }
+          });
+          stack.end();
+        }
+        put(sums, m0, rows, n0, n, out);
       }
     }
   }
@@ -485,10 +599,10 @@ private:
         A *to = target + i * stride + j;
         int64_t columns = std::min(kernel.columns, n - j), rows = std::min(kernel.rows, m - i);
         if (columns == kernel.columns && rows == kernel.rows) {
-          kernel.run(k, left + i * k, panel + j * k, to, stride, adds);
+          kernel.run(k, left + i * k, panel + j * k, to, stride, {adds});
           continue;
         }
-        kernel.run(k, left + i * k, panel + j * k, tile, kernel.columns, false);
+        kernel.run(k, left + i * k, panel + j * k, tile, kernel.columns, {});
         for (int64_t row = 0; row != rows; ++row)
           for (int64_t column = 0; column != columns; ++column) {
             A sum = tile[row * kernel.columns + column];
