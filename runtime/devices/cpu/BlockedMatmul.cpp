@@ -50,10 +50,12 @@ static constexpr int64_t minOperations = 1 << 21;
 
 namespace {
 
-/// What a micro-kernel does with its sums: adds them to those that are there, and rounds to BFloat16, if it is of f32,
-/// both the sums and those to which they are added.
+/// The end of a micro-kernel: it may add its sums to those that are there and, if they are of f32, round both to
+/// BFloat16.
 struct Ending {
   bool adds = false, rounds = false;
+  /// True if the lower 16 bits of a NaN among the sums may be set, as in one that is an operand in f32.
+  bool isNaNLong = true;
 };
 
 /// Sets to[rows, columns], or adds to it, the sum over p < k of a[p, rows] * b[p, columns]; rows are `stride` apart.
@@ -66,13 +68,16 @@ template <typename T, int vectorBytes> struct VectorType {
 };
 template <typename T, int vectorBytes> using VectorOf = typename VectorType<T, vectorBytes>::Type;
 
-/// The same as BFloat16 does, for every lane.
-template <int vectorBytes>
+/// The same as BFloat16 does, for every lane. Unless `isNaNLong`, the lower 16 bits of a NaN are zeros: it stays one.
+template <int vectorBytes, bool isNaNLong = true>
 [[gnu::always_inline]] inline VectorOf<float, vectorBytes> roundToBFloat16(VectorOf<float, vectorBytes> value) {
   using Bits = VectorOf<int32_t, vectorBytes>;
   auto bits = __builtin_bit_cast(Bits, value);
-  Bits isNaN = value != value;
-  Bits rounded = ((bits + 0x7fff + ((bits >> 16) & 1)) & ~isNaN) | ((bits | 0x400000) & isNaN);
+  Bits rounded = bits + 0x7fff + ((bits >> 16) & 1);
+  if constexpr (isNaNLong) {
+    Bits isNaN = value != value;
+    rounded = (rounded & ~isNaN) | ((bits | 0x400000) & isNaN);
+  }
   return __builtin_bit_cast(VectorOf<float, vectorBytes>, rounded & static_cast<int32_t>(0xffff0000));
 }
 
@@ -93,19 +98,23 @@ template <typename T, int vectorBytes, int rows, int vectors>
       for (int v = 0; v != vectors; ++v)
         sum[i][v] += a[i] * right[v];
   }
-  auto round = [&](Vector value) {
-    if constexpr (std::is_same_v<T, float>)
-      return ending.rounds ? roundToBFloat16<vectorBytes>(value) : value;
-    else
-      return value;
+  auto finish = [&](auto round, auto roundTwo) {
+#pragma clang loop unroll(full)
+    for (int i = 0; i != rows; ++i)
+#pragma clang loop unroll(full)
+      for (int v = 0; v != vectors; ++v) {
+        auto &place = *reinterpret_cast<Vector *>(to + i * stride + v * lanes);
+        place = ending.adds ? roundTwo(place + round(sum[i][v])) : round(sum[i][v]);
+      }
   };
-#pragma clang loop unroll(full)
-  for (int i = 0; i != rows; ++i)
-#pragma clang loop unroll(full)
-    for (int v = 0; v != vectors; ++v) {
-      auto &place = *reinterpret_cast<Vector *>(to + i * stride + v * lanes);
-      place = ending.adds ? round(place + round(sum[i][v])) : round(sum[i][v]);
-    }
+  auto keep = [](Vector value) { return value; };
+  if constexpr (std::is_same_v<T, float>) {
+    auto roundShort = [](Vector value) { return roundToBFloat16<vectorBytes, /*isNaNLong=*/false>(value); };
+    auto roundLong = [](Vector value) { return roundToBFloat16<vectorBytes>(value); };
+    if (ending.rounds)
+      return ending.isNaNLong ? finish(roundLong, roundShort) : finish(roundShort, roundShort);
+  }
+  finish(keep, keep);
 }
 
 /// Rounds sums to BFloat16.
@@ -119,6 +128,19 @@ template <int vectorBytes> [[gnu::always_inline]] inline void roundAll(float *su
   }
   for (; i != size; ++i)
     sums[i] = static_cast<float>(BFloat16(sums[i]));
+}
+
+/// Adds sums that are rounded to BFloat16 to others, and rounds these.
+template <int vectorBytes> [[gnu::always_inline]] inline void addAll(float *sums, const float *others, int64_t size) {
+  using Vector = VectorOf<float, vectorBytes>;
+  constexpr int lanes = vectorBytes / sizeof(float);
+  int64_t i = 0;
+  for (; i + lanes <= size; i += lanes) {
+    auto &place = *reinterpret_cast<Vector *>(sums + i);
+    place = roundToBFloat16<vectorBytes, false>(place + *reinterpret_cast<const Vector *>(others + i));
+  }
+  for (; i != size; ++i)
+    sums[i] = static_cast<float>(BFloat16(sums[i] + others[i]));
 }
 
 /// Writes sums as BFloat16.
@@ -148,6 +170,12 @@ __attribute__((target("avx2,fma"))) void multiplyAvx2(int64_t k, const T *a, con
 }
 __attribute__((target("avx512f"))) void roundAvx512(float *sums, int64_t size) { roundAll<64>(sums, size); }
 __attribute__((target("avx2,fma"))) void roundAvx2(float *sums, int64_t size) { roundAll<32>(sums, size); }
+__attribute__((target("avx512f"))) void addAvx512(float *sums, const float *others, int64_t size) {
+  addAll<64>(sums, others, size);
+}
+__attribute__((target("avx2,fma"))) void addAvx2(float *sums, const float *others, int64_t size) {
+  addAll<32>(sums, others, size);
+}
 __attribute__((target("avx512f"))) void storeAvx512(const float *sums, int64_t size, BFloat16 *to) {
   storeAll<64>(sums, size, to);
 }
@@ -162,19 +190,20 @@ template <typename T> void multiplyAny(int64_t k, const T *a, const T *b, T *to,
 template <typename T> struct MicroKernel {
   MicroKernelFn<T> run;
   int64_t rows, columns;
-  /// Rounds sums of f32 to BFloat16, and writes them as such.
+  /// For sums of f32: rounds them to BFloat16, adds others and rounds again, and writes them as such.
   void (*round)(float *sums, int64_t size);
+  void (*add)(float *sums, const float *others, int64_t size);
   void (*store)(const float *sums, int64_t size, BFloat16 *to);
 };
 
 template <typename T> MicroKernel<T> selectMicroKernel() {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx512f"))
-    return {multiplyAvx512<T>, 8, 3 * 64 / sizeof(T), roundAvx512, storeAvx512};
+    return {multiplyAvx512<T>, 8, 3 * 64 / sizeof(T), roundAvx512, addAvx512, storeAvx512};
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-    return {multiplyAvx2<T>, 6, 2 * 32 / sizeof(T), roundAvx2, storeAvx2};
+    return {multiplyAvx2<T>, 6, 2 * 32 / sizeof(T), roundAvx2, addAvx2, storeAvx2};
 #endif
-  return {multiplyAny<T>, 6, 2 * 16 / sizeof(T), roundAll<16>, storeAll<16>};
+  return {multiplyAny<T>, 6, 2 * 16 / sizeof(T), roundAll<16>, addAll<16>, storeAll<16>};
 }
 
 //===----------------------------------------------------------------------===//
@@ -312,21 +341,25 @@ template <typename A> auto getStore(DType type) {
   });
 }
 
-template <typename A> using RoundFn = void (*)(A *sums, int64_t size);
+/// How the parts of a sum are rounded to the type of the result: null where that is no 16-bit type.
+template <typename A> struct Rounding {
+  void (*round)(A *sums, int64_t size) = nullptr;
+  /// Adds rounded sums to rounded ones and rounds these; null where that takes two steps.
+  void (*add)(A *sums, const A *others, int64_t size) = nullptr;
+};
 
-/// The function that rounds each part of a sum to the type of the result; null where that is no 16-bit type.
-template <typename A> RoundFn<A> getRound(DType type, const MicroKernel<A> &kernel) {
+template <typename A> Rounding<A> getRounding(DType type, const MicroKernel<A> &kernel) {
   if constexpr (std::is_same_v<A, float>) {
     if (type == BF16)
-      return kernel.round;
-    return dispatch(type, [](auto zero) -> RoundFn<A> {
+      return {kernel.round, kernel.add};
+    return dispatch(type, [](auto zero) -> Rounding<A> {
       if constexpr (isNarrowFloat<decltype(zero)>)
-        return roundSums<A, decltype(zero)>;
+        return {roundSums<A, decltype(zero)>};
       else
-        return nullptr;
+        return {};
     });
   }
-  return nullptr;
+  return {};
 }
 
 //===----------------------------------------------------------------------===//
@@ -398,15 +431,15 @@ struct ScratchSizes {
 /// The sums of the parts so far, as a stack: the upper two are added whenever they are neighbours in the tree.
 template <typename A> class PartStack {
 public:
-  /// Each sum has `size` elements and is rounded by `round`, unless that is null. If `joins`, a second neighbour is
-  /// added to the first as it is made, which is the same addition. If `rounds`, what is made is rounded already.
-  PartStack(A *sums, int64_t size, RoundFn<A> round, bool joins, bool rounds)
-      : sums(sums), size(size), round(round), joins(joins), rounds(rounds) {}
+  /// Each sum has `size` elements. If `joins`, a second neighbour is added to the first as it is made, which is the
+  /// same addition. Parts are made as `ending` says, and rounded already if it rounds.
+  PartStack(A *sums, int64_t size, Rounding<A> rounding, bool joins, Ending ending = {})
+      : sums(sums), size(size), rounding(rounding), joins(joins), ending(ending) {}
 
   /// Where the next part goes, and how.
   std::pair<A *, Ending> begin() const {
     bool adds = joins && parts % 2 == 1;
-    return {sums + (adds ? height - 1 : height) * size, {adds, rounds}};
+    return {sums + (adds ? height - 1 : height) * size, {adds, ending.rounds, ending.isNaNLong}};
   }
   void end() {
     int64_t pairs = ++parts;
@@ -414,24 +447,29 @@ public:
       pairs /= 2;
     else
       ++height;
-    if (round && !rounds)
-      round(sums + (height - 1) * size, size);
+    if (rounding.round && !ending.rounds)
+      rounding.round(sums + (height - 1) * size, size);
     for (; pairs % 2 == 0; pairs /= 2) {
       --height;
-      A *lower = sums + (height - 1) * size;
-      const A *upper = sums + height * size;
-      for (int64_t i = 0; i != size; ++i)
-        lower[i] += upper[i];
-      if (round)
-        round(lower, size);
+      add(sums + (height - 1) * size, sums + height * size);
     }
   }
 
 private:
+  void add(A *lower, const A *upper) const {
+    if (rounding.add)
+      return rounding.add(lower, upper, size);
+    for (int64_t i = 0; i != size; ++i)
+      lower[i] += upper[i];
+    if (rounding.round)
+      rounding.round(lower, size);
+  }
+
   A *sums;
   int64_t size, height = 0, parts = 0;
-  RoundFn<A> round;
-  bool joins, rounds;
+  Rounding<A> rounding;
+  bool joins;
+  Ending ending;
 };
 
 /// Some rows and columns of a product, on one thread.
@@ -440,7 +478,7 @@ public:
   Product(const MatmulProblem &problem, std::byte *scratch)
       : p(problem), kernel(selectMicroKernel<A>()), packLeft(getPack<A>(p.lhsType, kernel.rows)),
         packRight(getPack<A>(p.rhsType, kernel.columns)), storeOut(getStore<A>(p.outType)),
-        round(getRound<A>(p.outType, kernel)) {
+        rounding(getRounding<A>(p.outType, kernel)) {
     ScratchSizes sizes(problem);
     left = reinterpret_cast<A *>(scratch);
     right = left + sizes.left;
@@ -502,7 +540,8 @@ private:
   void runShortParts(const std::byte *lhs, const std::byte *rhs, std::byte *out) {
     int64_t depth = getPartLength(p), length = getFilledLength(p);
     int64_t columns = getColumnsInParts(p), rows = getRowsOfBlock(p);
-    bool rounds = round && p.outType == BF16;
+    // Micro-kernels round to BFloat16 themselves.
+    Ending ending{false, rounding.add != nullptr, p.lhsType == F32 || p.rhsType == F32};
     for (int64_t n0 = 0; n0 < p.n; n0 += columns) {
       int64_t n = std::min(columns, p.n - n0);
       packPanel(rhs, n0, n, 0, length, right);
@@ -510,13 +549,14 @@ private:
         int64_t m = std::min(rows, p.m - m0);
         packRows(lhs, m0, m, 0, length, left);
         for (int64_t j = 0; j < n; j += kernel.columns) {
-          PartStack<A> stack(sums, roundUp(m, kernel.rows) * kernel.columns, round, /*joins=*/!round || rounds, rounds);
+          PartStack<A> stack(sums, roundUp(m, kernel.rows) * kernel.columns, rounding,
+                             /*joins=*/!rounding.round || ending.rounds, ending);
           for (int64_t part = 0; part != p.parts; ++part) {
-            auto [to, ending] = stack.begin();
+            auto [to, how] = stack.begin();
             for (int64_t i = 0; i < m; i += kernel.rows)
               kernel.run(depth, left + i * length + part * depth * kernel.rows,
                          right + j * length + part * depth * kernel.columns, to + i * kernel.columns, kernel.columns,
-                         ending);
+                         how);
             stack.end();
           }
           putSliver(m0, m, n0 + j, std::min(kernel.columns, n - j), out);
@@ -541,7 +581,7 @@ private:
       forEachBlock(0, length, depth, [&](int64_t k0, int64_t k) { packPanel(rhs, n0, n, k0, k, getPanel(k0, n)); });
       for (int64_t m0 = 0; m0 < p.m; m0 += rows) {
         int64_t m = std::min(rows, p.m - m0);
-        PartStack<A> stack(sums, m * n, round, /*joins=*/depth <= blockK && !round, /*rounds=*/false);
+        PartStack<A> stack(sums, m * n, rounding, /*joins=*/depth <= blockK && !rounding.round);
         for (int64_t part = 0; part != p.parts; ++part) {
           auto [to, ending] = stack.begin();
           A *target = to;
@@ -563,7 +603,7 @@ private:
       int64_t n = std::min(blockN, p.n - n0);
       for (int64_t m0 = 0; m0 < p.m; m0 += blockMOfVeryLong) {
         int64_t rows = std::min(blockMOfVeryLong, p.m - m0);
-        PartStack<A> stack(sums, rows * n, round, /*joins=*/false, /*rounds=*/false);
+        PartStack<A> stack(sums, rows * n, rounding, /*joins=*/false);
         for (int64_t part = 0; part != p.parts; ++part) {
           A *target = stack.begin().first;
           forEachBlock(part * depth, (part + 1) * depth, depth, [&](int64_t k0, int64_t k) {
@@ -615,7 +655,7 @@ private:
   MicroKernel<A> kernel;
   PackFn<A> packLeft, packRight;
   decltype(&store<A, A>) storeOut;
-  RoundFn<A> round;
+  Rounding<A> rounding;
   A *left, *right, *sums;
 };
 

@@ -145,15 +145,16 @@ TEST(MatmulSet, PartsHaveTheSameBitsInEveryShape) {
     int64_t m = random.pick(1, 110), n = random.pick(1, 60);
     length = (k - 1) / parts + 1;
     DType type = random.choose<DType>({F32, BF16, F16});
-    Product product(random, F32, type, {}, m, n, k);
+    Product product(random, random.choose<DType>({F32, BF16}), type, {}, m, n, k);
     product.matmul.set_parts(parts);
     for (Operand *operand : {&product.lhs, &product.rhs})
-      for (uint64_t at = 0; at != operand->bytes.size(); at += sizeof(float)) {
+      for (uint64_t at = 0; at != operand->bytes.size(); at += getSize(operand->type)) {
         auto value = static_cast<float>(random.pick(-1 << 20, 1 << 20)) / 131101.0F;
         // Not so many that all sums are NaN.
         if (round % 5 == 0 && random.chance(1))
-          value = random.choose<float>({INFINITY, -INFINITY, NAN, -0.0F, 3e38F, 1e-40F});
-        std::memcpy(&operand->bytes[at], &value, sizeof(value));
+          value =
+              random.choose<float>({INFINITY, -INFINITY, NAN, std::bit_cast<float>(0x7fffffff), -0.0F, 3e38F, 1e-40F});
+        store(operand->type, &operand->bytes[at], value);
       }
     auto set = MatmulSet::create();
     auto number = (*set)->prepare(product.matmul, product.lhs.bytes.data(), product.rhs.bytes.data(),
