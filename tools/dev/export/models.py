@@ -156,6 +156,7 @@ NETWORKS = {
     "gpt2-12-f64": lambda: gpt2(12, 768, 12, 50257, 128, 8, jnp.float64),
     "gpt2-8": lambda: gpt2(8, 64, 8, 128, 16, 32, jnp.float32),
     "gpt2-small": lambda: gpt2(4, 256, 8, 512, 128, 8, jnp.float32),
+    "gpt2-small-16": lambda: gpt2(4, 256, 8, 512, 128, 16, jnp.float32),
     "gpt2-tiny": lambda: gpt2(2, 32, 4, 97, 16, 8, jnp.float32),
     "gpt2-tiny-f64": lambda: gpt2(2, 32, 4, 97, 16, 8, jnp.float64),
     "gpt2-tiny-bf16": lambda: gpt2(2, 32, 4, 97, 16, 8, jnp.bfloat16),
