@@ -23,15 +23,16 @@ static Operation *getMaker(ReshardOp reshard) {
 
 void partition::inheritOrigin(Operation *made, const ReshardStep &step, ReshardOp reshard,
                               const std::optional<StageMap> &stages) {
+  std::optional<int64_t> holder = stages ? step.from.getHolder(stages->getAxis()) : std::nullopt;
+  Operation *maker = getMaker(reshard);
+  bool isAtMaker = maker && stages && (!holder || stages->isOn(maker, *holder));
   // The stage that makes a value keeps its slices, also for a result of the step, which is of no stage.
   bool keepsSlices = step.kind == ReshardStep::Kind::Accumulate || step.kind == ReshardStep::Kind::Collect;
-  if (Operation *maker = getMaker(reshard); stages && keepsSlices && !getStage(reshard) && maker)
+  if (keepsSlices && isAtMaker && !getStage(reshard))
     return inherit(made, maker, Inherit::Conversion);
-  std::optional<int64_t> holder = stages ? step.from.getHolder(stages->getAxis()) : std::nullopt;
   if (!holder || !getStage(reshard) || stages->isOn(reshard, *holder))
     return inherit(made, reshard, Inherit::Conversion);
-  Operation *maker = getMaker(reshard);
-  if (maker && stages->isOn(maker, *holder))
+  if (isAtMaker)
     return inherit(made, maker, Inherit::Conversion);
   // The input has no maker with a stage, such as a variable that another stage reads: it exists before any stage
   // begins.

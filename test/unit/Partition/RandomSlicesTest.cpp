@@ -45,14 +45,16 @@ bool RandomSlices::cut(Random &random, ModuleOp module) {
 }
 
 void RandomSlices::count(ModuleOp module) {
-  int64_t accumulators = 0, sums = 0, sliced = 0;
-  for (auto variable : module.getOps<net::VariableOp>())
-    accumulators += variable.getKind() == net::VariableKind::Accumulator;
-  module.walk([&](dist::AccumulateOp) { ++sums; });
+  int64_t sums = 0, whole = 0, sliced = 0;
+  module.walk([&](dist::AccumulateOp op) {
+    // A slice in its place among zeros.
+    auto reshape = op.getAddend().getDefiningOp<net::ReshapeOp>();
+    (reshape && reshape.getOperand().getDefiningOp<net::SelectOp>() ? whole : sums) += 1;
+  });
   module.walk(
       [&](ShardOp op) { sliced += !op.getInput().getDefiningOp<net::ConstantOp>() && op.getInput().getDefiningOp(); });
   accumulated += sums;
-  collected += accumulators - sums;
+  collected += whole;
   early += sliced;
 }
 
