@@ -191,10 +191,11 @@ LogicalResult Exporter::writeBody(Writer &writer, ArrayRef<Term> parts, SmallVec
   return success();
 }
 
-/// True if `during` has the last step or, for those before it, any.
+/// True if `during` has the last step or, for those before it, any; of an action of a pipeline, which has only its own
+/// steps, in any case.
 bool Exporter::isDuring(DictionaryAttr during, bool atLast) const {
   std::optional<Axis> steps = mesh.find(AxisKind::Steps);
-  if (!steps)
+  if (!steps || program.isAction)
     return true;
   auto times = during.getAs<DenseI64ArrayAttr>(mesh.getName(*steps));
   int64_t last = mesh.getSize(*steps) - 1;

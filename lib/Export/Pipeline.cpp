@@ -4,14 +4,15 @@
 //
 // The ranks at one coordinate of the axis of stages, a *stage group*, run one module per action of their stages, over
 // the other axes. What passes from one action to another is an argument or a result, in which every rank has a part of
-// its own. A send is no module but a copy of an array from one stage group to another. Other
-// collectives between stage groups, which the update has, are modules for all ranks.
+// its own. A send is no module but a copy of an array from one stage group to another. Other collectives between stage
+// groups, which the update has, are modules for all ranks. Accumulation steps that differ have actions of their own.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Pipeline.h"
 #include "Exchanges.h"
 #include "Ports.h"
+#include "Steps.h"
 #include "dialects/Common/Traits.h"
 #include "dialects/Dist/Support.h"
 #include "mlir/IR/IRMapping.h"
@@ -29,32 +30,31 @@ namespace {
 class PipelineWriter {
 public:
   PipelineWriter(ModuleOp module, MeshOp meshOp, ModuleForm form)
-      : module(module), meshOp(meshOp), mesh(meshOp.getMesh()), axisName(kStageAxisAttr.get(meshOp).getValue()),
+      : module(module), mesh(meshOp.getMesh()), axisName(kStageAxisAttr.get(meshOp).getValue()),
         axis(*mesh.find(axisName)), form(form) {}
 
   FailureOr<Exported> run();
 
 private:
-  void divide();
+  LogicalResult divide();
   bool isAt(DictionaryAttr on, int64_t coordinate) const;
   CollectiveOp findSend(func::FuncOp func) const;
   void storeSentLikeSources();
   bool isReturned(func::FuncOp func, unsigned index, int64_t coordinate) const;
   FailureOr<llvm::SetVector<Operation *>> findNeeded(func::FuncOp source, int64_t coordinate) const;
   FailureOr<func::FuncOp> specialize(func::FuncOp source, int64_t coordinate);
-  LogicalResult writeAction(func::FuncOp func);
+  LogicalResult writeAction(const StepAction &action);
   LogicalResult addModule(llvm::json::Object &entry, StringRef key, const Program &program, StringRef name);
   llvm::json::Array describeOrder();
   FailureOr<llvm::json::Object> describe();
 
   ModuleOp module;
-  MeshOp meshOp;
   Mesh mesh;
   StringRef axisName;
   Axis axis;
   ModuleForm form;
   /// The actions in the order of the program, and the parts of those that were divided, by the name of the whole.
-  SmallVector<func::FuncOp> actions;
+  SmallVector<StepAction> actions;
   llvm::StringMap<SmallVector<func::FuncOp>> parts;
   llvm::json::Array entries;
   Exported exported;
@@ -89,18 +89,26 @@ CollectiveOp PipelineWriter::findSend(func::FuncOp func) const {
   return isAlone ? send : CollectiveOp();
 }
 
-/// Divides the actions that exchange values with other stage groups beside what they compute.
-void PipelineWriter::divide() {
+/// Divides the actions that differ between accumulation steps, and those that exchange values with other stage groups
+/// beside what they compute.
+LogicalResult PipelineWriter::divide() {
   for (auto func : llvm::to_vector(module.getOps<func::FuncOp>())) {
-    std::string name = getAction(func);
-    SmallVector<func::FuncOp> &made = parts[name];
-    bool exchanges = llvm::any_of(func.getBody().front(), [&](Operation &op) { return isExchange(&op, axisName); });
-    if (exchanges && !findSend(func))
-      made = splitAtExchanges(func, axisName);
-    else
-      made = {func};
-    actions.append(made);
+    SmallVector<func::FuncOp> &made = parts[getAction(func)];
+    FailureOr<SmallVector<StepAction>> divided = divideBySteps(func, mesh);
+    if (failed(divided))
+      return failure();
+    for (const StepAction &action : *divided) {
+      func::FuncOp whole = action.func;
+      bool exchanges = llvm::any_of(whole.getBody().front(), [&](Operation &op) { return isExchange(&op, axisName); });
+      SmallVector<func::FuncOp> funcs{whole};
+      if (exchanges && !findSend(whole))
+        funcs = splitAtExchanges(whole, axisName);
+      for (func::FuncOp part : funcs)
+        actions.push_back({part, action.steps});
+      made.append(funcs);
+    }
   }
+  return success();
 }
 
 /// A variable that is sent as it is keeps its storage.
@@ -108,7 +116,8 @@ void PipelineWriter::storeSentLikeSources() {
   SymbolTable symbols(module);
   // A value is sent on at most once per stage group.
   for (int64_t pass = 0; pass < mesh.getSize(axis); ++pass)
-    for (func::FuncOp func : actions) {
+    for (const StepAction &action : actions) {
+      func::FuncOp func = action.func;
       if (!findSend(func))
         continue;
       auto source = symbols.lookup<net::VariableOp>((*func.getOps<net::ReadOp>().begin()).getVariable());
@@ -211,9 +220,12 @@ LogicalResult PipelineWriter::addModule(llvm::json::Object &entry, StringRef key
   return success();
 }
 
-LogicalResult PipelineWriter::writeAction(func::FuncOp func) {
+LogicalResult PipelineWriter::writeAction(const StepAction &action) {
+  func::FuncOp func = action.func;
   std::string name = getAction(func);
   llvm::json::Object entry{{"name", name}};
+  if (!action.steps.empty())
+    entry["steps"] = llvm::json::Array(action.steps);
   if (CollectiveOp send = findSend(func)) {
     entry["from"] = send.getRoots()->front();
     entry["to"] = static_cast<int64_t>(*send.getTo());
@@ -270,9 +282,8 @@ llvm::json::Array PipelineWriter::describeOrder() {
 
 /// The values of the step and the order of its actions.
 FailureOr<llvm::json::Object> PipelineWriter::describe() {
-  auto returns = llvm::find_if(actions, [](func::FuncOp func) { return func.getNumResults() != 0; });
-  FailureOr<Ports> ports =
-      Ports::find({returns == actions.end() ? actions.back() : *returns, mesh, "", /*isAction=*/false, axis, 0});
+  // The update is the last one, and returns the results of the step.
+  FailureOr<Ports> ports = Ports::find({actions.back().func, mesh, "", /*isAction=*/false, axis, 0});
   if (failed(ports))
     return failure();
   llvm::json::Object values = ports->describe(form);
@@ -288,12 +299,13 @@ FailureOr<llvm::json::Object> PipelineWriter::describe() {
   for (auto variable : module.getOps<net::VariableOp>())
     if (IntegerAttr number = kSlotsAttr.get(variable))
       slots[llvm::json::ObjectKey(variable.getSymName().str())] = number.getInt();
-  std::optional<Axis> slices = mesh.find(AxisKind::Slices);
+  std::optional<Axis> slices = mesh.find(AxisKind::Slices), steps = mesh.find(AxisKind::Steps);
   return llvm::json::Object{{"version", 1},
                             {"form", "pipeline"},
                             {"mesh", std::move(axes)},
                             {"stages", axisName},
                             {"slices", slices ? mesh.getSize(*slices) : 1},
+                            {"steps", steps ? mesh.getSize(*steps) : 1},
                             {"arguments", std::move(*values.get("arguments"))},
                             {"results", std::move(outputs)},
                             {"slots", std::move(slots)},
@@ -302,15 +314,11 @@ FailureOr<llvm::json::Object> PipelineWriter::describe() {
 }
 
 FailureOr<Exported> PipelineWriter::run() {
-  if (std::optional<Axis> steps = mesh.find(AxisKind::Steps))
-    return meshOp.emitError() << "gradients are accumulated over " << mesh.getSize(*steps) << " steps of axis \""
-                              << mesh.getName(*steps)
-                              << "\", which has no form in StableHLO beside the stages of axis \"" << axisName
-                              << "\"; use more micro-batches instead";
-  divide();
+  if (failed(divide()))
+    return failure();
   storeSentLikeSources();
-  for (func::FuncOp func : actions)
-    if (failed(writeAction(func)))
+  for (const StepAction &action : actions)
+    if (failed(writeAction(action)))
       return failure();
   FailureOr<llvm::json::Object> list = describe();
   if (failed(list))

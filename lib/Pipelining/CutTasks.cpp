@@ -13,6 +13,7 @@
 #include "dialects/Dist/Support.h"
 #include "dialects/Dist/Times.h"
 #include "meshwright/Pipelining/Passes.h"
+#include "meshwright/Support/NeededTimes.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -33,7 +34,7 @@ namespace {
 class Cutter {
 public:
   Cutter(ModuleOp module, func::FuncOp source, const dist::Mesh &mesh, const PipelineAxis &pipeline,
-         const Actions &actions);
+         const Actions &actions, NeededTimes times);
 
   SmallVector<Crossing> run();
 
@@ -58,6 +59,7 @@ private:
   DictionaryAttr getHolders(Value value);
   void describe(Operation *clone, ActionIndex reader, Operation *user);
   net::VariableOp createVariable(Value value);
+  void takePlaceWhenUpdated(net::AssignOp assign, Value value);
   void keepCrossings();
 
   const Action &getAction(ActionIndex action) const { return actions.get()[action]; }
@@ -67,6 +69,7 @@ private:
   const dist::Mesh &mesh;
   const PipelineAxis &pipeline;
   const Actions &actions;
+  NeededTimes times;
   SymbolTable symbols;
   /// Variables are inserted before it.
   func::FuncOp firstFunction;
@@ -83,9 +86,9 @@ private:
 //===----------------------------------------------------------------------===//
 
 Cutter::Cutter(ModuleOp module, func::FuncOp source, const dist::Mesh &mesh, const PipelineAxis &pipeline,
-               const Actions &actions)
-    : module(module), source(source), mesh(mesh), pipeline(pipeline), actions(actions), symbols(module),
-      builder(module.getContext()), parts(actions.get().size()) {
+               const Actions &actions, NeededTimes times)
+    : module(module), source(source), mesh(mesh), pipeline(pipeline), actions(actions), times(std::move(times)),
+      symbols(module), builder(module.getContext()), parts(actions.get().size()) {
   for (auto [position, op] : llvm::enumerate(source.getBody().front()))
     positions[&op] = position;
 }
@@ -289,6 +292,17 @@ net::VariableOp Cutter::createVariable(Value value) {
   return variable;
 }
 
+/// Lets what the update alone reads be made only at the accumulation steps at which it does: the reduction of a
+/// gradient of a single micro-batch.
+void Cutter::takePlaceWhenUpdated(net::AssignOp assign, Value value) {
+  std::optional<dist::Axis> steps = mesh.find(dist::AxisKind::Steps);
+  DictionaryAttr needed = steps ? times.get(value.getDefiningOp()) : DictionaryAttr();
+  if (!needed)
+    return;
+  if (std::optional<NamedAttribute> list = needed.getNamed(mesh.getName(*steps)))
+    dist::kDuringAttr.set(assign, builder.getDictionaryAttr(*list));
+}
+
 /// Makers leave what others read in its variable.
 void Cutter::keepCrossings() {
   for (auto &[value, crossing] : crossings) {
@@ -297,6 +311,8 @@ void Cutter::keepCrossings() {
     auto assign = net::AssignOp::create(builder, value.getLoc(), FlatSymbolRefAttr::get(crossing.variable),
                                         maker.mapping.lookup(value));
     dist::setOn(assign, crossing.on);
+    if (crossing.readers.size() == 1 && crossing.readers.front() == Actions::kUpdate)
+      takePlaceWhenUpdated(assign, value);
   }
 }
 
@@ -342,9 +358,10 @@ struct CutTasksPass : schedule::impl::CutTasksPassBase<CutTasksPass> {
         return signalPassFailure();
       }
       FailureOr<Actions> actions = Actions::find(func, mesh, **pipeline);
-      if (failed(actions))
+      FailureOr<NeededTimes> times = NeededTimes::find(func, mesh);
+      if (failed(actions) || failed(times))
         return signalPassFailure();
-      SmallVector<Crossing> crossings = Cutter(module, func, mesh, **pipeline, *actions).run();
+      SmallVector<Crossing> crossings = Cutter(module, func, mesh, **pipeline, *actions, std::move(*times)).run();
       numCrossings += crossings.size();
       addSchedules(module, **pipeline, *actions, crossings);
       func.erase();

@@ -42,7 +42,8 @@ class Port:
     """An argument or a result of a module: a value by its name, and the array in which it is stored.
 
     `init` is the first value of all elements of a variable, where the module knows one; else None. `holders` are the
-    coordinates of a pipeline's stages that have the value; None where all do.
+    coordinates of a pipeline's stages that have the value; None where all do. `count` is how many steps or micro-batches
+    there are, of the number of one; else None.
 
     `shape` and `dtype` are those of the value. `stored` is the shape of the array and `sharding` the axes that split each
     of its dimensions. The two shapes differ where no plain sharding says which rank holds what; `store` and `restore`
@@ -59,6 +60,7 @@ class Port:
         self.result = entry.get("result")
         self.init = entry.get("init")
         self.holders = entry.get("holders")
+        self.count = entry.get("count")
         self._digits = entry.get("digits")
         self._stacked = entry.get("stacked", [])
         self._reduction = entry.get("reduction")

@@ -10,8 +10,12 @@
 The ranks at one coordinate of the axis of stages are a *stage group*, a mesh of its own. It runs a module for each action
 of its stages, in the order of the list. A send copies an array from the devices of one stage group to those of another.
 Nothing waits on the host: actions and copies are dispatched as soon as what they read has been dispatched.
+
+Where gradients of several steps become one update, a step runs the actions that the list has for it. The number of the step is a
+variable that stays on the host.
 """
 
+import fractions
 import json
 import pathlib
 
@@ -44,6 +48,8 @@ class _Action:
         self.takes, self.gives = entry.get("takes"), entry.get("gives")
         self.exchange = modules[entry["module"]] if "module" in entry else None
         self.modules = {int(place): modules[name] for place, name in entry.get("modules", {}).items()}
+        # All steps where there is no list of them.
+        self.steps = set(entry["steps"]) if "steps" in entry else None
 
     @property
     def is_send(self):
@@ -62,6 +68,7 @@ class Pipeline:
         self.axes = {name: size for name, size in header["mesh"]}
         self.stages = header["stages"]
         self.slices = header["slices"]
+        self.steps = header["steps"]
         self.arguments = [Port(entry) for entry in header["arguments"]]
         self.results = [Port(entry) for entry in header["results"]]
         self.slots = header["slots"]
@@ -84,6 +91,15 @@ class Pipeline:
     def variables(self):
         """The arguments that are state, by name."""
         return {port.name: port for port in self.arguments if port.kind != "input"}
+
+    @property
+    def counter(self):
+        """The variable that is the number of the step, of those whose gradients become one update; None where each has one."""
+        return next((port for port in self.arguments if port.count is not None), None)
+
+    def get_actions(self, step):
+        """The names of the actions of a step, of those whose gradients become one update."""
+        return frozenset(name for name, action in self.actions.items() if action.steps is None or step in action.steps)
 
     @property
     def inputs(self):
@@ -132,7 +148,7 @@ class PipelineRunner:
                 if port.kind == "value" and port.result is not None and port.name not in pipeline.slots:
                     zeros = np.zeros(port.stored, port.dtype)
                     self._accumulators[place][port.name] = jax.device_put(zeros, make_sharding(self._meshes[place], port))
-        self._dropped = [self._find_dropped(place) for place in places]
+        self._orders = {}
 
     def _replicated(self, place):
         return jax.sharding.NamedSharding(self._meshes[place], jax.sharding.PartitionSpec())
@@ -158,14 +174,21 @@ class PipelineRunner:
         module = action.exchange or action.modules.get(place)
         return [self._key(port.name, number) for port in module.arguments if port.kind != "slice"] if module else []
 
-    def _find_dropped(self, place):
-        """For every item the values of micro-batches that nothing reads after it."""
-        seen, dropped = set(), []
-        for item in reversed(self.module.order[place]):
+    def _get_order(self, step):
+        """For every stage group the items of a step, each with the values of micro-batches that nothing reads after it."""
+        actions = self.module.get_actions(step)
+        if actions not in self._orders:
+            self._orders[actions] = [self._find_dropped(place, [item for item in row if item[0] in actions])
+                                     for place, row in enumerate(self.module.order)]
+        return self._orders[actions]
+
+    def _find_dropped(self, place, row):
+        seen, items = set(), []
+        for item in reversed(row):
             last = [key for key in self._get_read(place, item) if isinstance(key, tuple) and key not in seen]
             seen.update(last)
-            dropped.append(last)
-        return dropped[::-1]
+            items.append((item, last))
+        return items[::-1]
 
     def place(self, values):
         """Arrays on the devices for arguments by name, each made of the whole value; of every stage group that has it."""
@@ -177,6 +200,9 @@ class PipelineRunner:
         for name, value in values.items():
             port = arguments[name]
             stored = port.store(value)
+            if port is self.module.counter:
+                placed[name] = {0: stored}
+                continue
             placed[name] = {place: jax.device_put(stored, make_sharding(self._meshes[place], port)) for place in self._get_places(port)}
         return placed
 
@@ -185,7 +211,8 @@ class PipelineRunner:
         return {name: self._ports[name].restore(next(iter(places.values()))) for name, places in arrays.items()}
 
     def count_runs(self):
-        """How often a step runs each program, and each send: pairs of a runner or an action and a number."""
+        """How often a step runs each program, and each send: pairs of a runner or an action and a number, the mean of the steps
+        whose gradients become one update (a fraction)."""
         counts = {}
         for place, row in enumerate(self.module.order):
             for name, _, *wait in row:
@@ -193,7 +220,8 @@ class PipelineRunner:
                 if wait or (action.is_send and action.sender != place) or (action.exchange and place):
                     continue
                 key = action if action.is_send else self._runners.get((name, None if action.exchange else place))
-                counts[key] = counts.get(key, 0) + (key is not None)
+                share = 1 if action.steps is None else fractions.Fraction(len(action.steps), self.module.steps)
+                counts[key] = counts.get(key, 0) + share
         return [(key, count) for key, count in counts.items() if key is not None]
 
     def get_sent_bytes(self, action):
@@ -215,37 +243,46 @@ class PipelineRunner:
             raise KeyError(f"the step needs {missing[0]}, which is not given" + (f", and {len(missing) - 1} more" if len(missing) > 1 else ""))
         fed = {name: value for name, value in inputs.items() if isinstance(value, dict)}
         fed.update(self.place({name: value for name, value in inputs.items() if name not in fed}))
-        run = _Step(self, [{**self._accumulators[place],
-                            **{name: places[place] for name, places in {**state, **fed}.items() if place in places}}
-                           for place in range(len(self._groups))])
+        counter = self.module.counter
+        number = int(state[counter.name][0]) if counter else 0
+        if not 0 <= number < self.module.steps:
+            raise ValueError(f"{counter.name} is {number}, and gradients are accumulated over {self.module.steps} steps")
+        run = _Step(self, self._get_order(number), [{**self._accumulators[place],
+                                                     **{name: places[place] for name, places in {**state, **fed}.items() if place in places}}
+                                                    for place in range(len(self._groups))])
         run.run()
         for place, values in enumerate(run.values):
             self._accumulators[place] = {name: values[name] for name in self._accumulators[place]}
         following = {name: {place: run.values[place][name] for place in places} for name, places in state.items()}
+        if counter:
+            following[counter.name] = {0: np.asarray((number + 1) % self.module.steps, counter.dtype)}
         return run.outputs, following
 
 
 class _Step:
     """One step: the values of every stage group, and how far each has come."""
 
-    def __init__(self, runner, values):
-        self.runner, self.values, self.outputs = runner, values, {}
+    def __init__(self, runner, order, values):
+        self.runner, self.order, self.values, self.outputs = runner, order, values, {}
         self._positions = [0] * len(values)
         self._arrived = {}
 
     def run(self):
         """Goes from stage group to stage group, one item each, so that all devices get work early."""
-        rows = self.runner.module.order
+        rows = self.order
         while any(position < len(row) for position, row in zip(self._positions, rows)):
             before = list(self._positions)
             for place, row in enumerate(rows):
-                if self._positions[place] < len(row) and self._try(place, row[self._positions[place]]):
-                    for key in self.runner._dropped[place][self._positions[place]]:
+                if self._positions[place] == len(row):
+                    continue
+                item, dropped = row[self._positions[place]]
+                if self._try(place, item):
+                    for key in dropped:
                         del self.values[place][key]
                     self._positions[place] += 1
             if before == self._positions:
                 place = next(place for place, row in enumerate(rows) if before[place] < len(row))
-                raise RuntimeError(f"stage group {place} waits in {rows[place][before[place]]} for a value that no other one sends")
+                raise RuntimeError(f"stage group {place} waits in {rows[place][before[place]][0]} for a value that no other one sends")
 
     def _try(self, place, item):
         """Dispatches an item; false if something that it reads is not there yet."""
