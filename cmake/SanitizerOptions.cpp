@@ -14,9 +14,10 @@
 // An exit status of its own: no tool ends with it, so none is taken for an error that a test expects.
 //
 // allow_user_poisoning: LLVM's allocators are inline and poison, in our code, memory that LLVM's library goes on to
-// use. max_allocation_size_mb: who asks for more than 16 GiB has not checked a size.
+// use. use_sigaltstack: LLVM's handlers of crashes replace the stack for signals, and the sanitizer would unmap theirs at
+// the end of a thread. max_allocation_size_mb: who asks for more than 16 GiB has not checked a size.
 MESHWRIGHT_EXPORT const char *__asan_default_options() {
-  return "exitcode=99:allow_user_poisoning=0:handle_abort=1:max_allocation_size_mb=16384";
+  return "exitcode=99:allow_user_poisoning=0:handle_abort=1:use_sigaltstack=0:max_allocation_size_mb=16384";
 }
 
 // MPI ends without giving back what it has allocated, in libraries that are unloaded by then: there is no name to

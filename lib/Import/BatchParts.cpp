@@ -192,8 +192,10 @@ llvm::SmallBitVector Variation::find(Operation *op) const {
 }
 
 Axes Variation::get(Value value) const {
+  // The loop below does not keep a temporary alive.
+  llvm::SmallBitVector found = lookup(value);
   Axes axes;
-  for (unsigned axis : lookup(value).set_bits())
+  for (unsigned axis : found.set_bits())
     axes.push_back(axis);
   return axes;
 }

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # REQUIRES: python
+# UNSUPPORTED: sanitizer
 # RUN: %jax_python -W ignore %s
 """JAX runs a step that was distributed over four of its devices: losses and state are those of the serial step, also where parameters are
 split, and where uneven dimensions are padded. So are those of a loss in slices of a batch, and in a pipeline."""

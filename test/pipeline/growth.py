@@ -4,6 +4,7 @@
 
 Each graph is compiled within a processor time and a memory that what is quadratic in the number does not keep.
 """
+# UNSUPPORTED: sanitizer
 # RUN: %python %s %tmp
 import pathlib
 import resource

@@ -81,6 +81,7 @@ NEEDED = {"cuda-stub": find_stub, "mpi": find_mpi, "namespaces": find_namespaces
 # Why a test without one is skipped.
 OPTIONAL = {
     "fuzz": "the build is not linked with libFuzzer; the preset asan is",
+    "!fuzz": "libFuzzer goes on from there",
     "memcheck": "only runs with --memcheck have it",
     "!memcheck": "it does not run under memcheck",
     "ptxas": "NVIDIA's assembler is not in PATH, CUDA_HOME and /usr/local/cuda",
