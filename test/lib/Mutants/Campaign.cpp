@@ -230,10 +230,11 @@ Tally StrainRun::run() {
 
 /// True if enough mutants of a strain were accepted. A share of few mutants has no significance.
 static bool hasShare(const Strain &strain, double least, const Tally &tally) {
-  size_t tried = tally.refused + tally.accepted;
-  if (tried < 50 || static_cast<double>(tally.accepted) >= least * static_cast<double>(tried))
+  auto tried = static_cast<double>(tally.refused + tally.accepted);
+  constexpr double kFewest = 5;
+  if (least * tried < kFewest || static_cast<double>(tally.accepted) >= least * tried)
     return true;
-  std::printf("%s: %zu of %zu are accepted, fewer than %g %%\n", strain.name.c_str(), tally.accepted, tried,
+  std::printf("%s: %zu of %.0f are accepted, fewer than %g %%\n", strain.name.c_str(), tally.accepted, tried,
               100 * least);
   return false;
 }
