@@ -24,6 +24,7 @@
 
 #include "BlockedMatmul.h"
 #include "MatmulBatch.h"
+#include "MicroKernel.h"
 #include "ResidueMatmul.h"
 #include "Threads.h"
 #include "TwinMatmul.h"
@@ -44,167 +45,7 @@ static constexpr int64_t rowElements = 1 << 16;
 /// A product of fewer operations is not divided among threads.
 static constexpr int64_t minOperations = 1 << 21;
 
-//===----------------------------------------------------------------------===//
-// Micro-kernels
-//===----------------------------------------------------------------------===//
-
 namespace {
-
-/// The end of a micro-kernel: it may add its sums to those that are there and, if they are of f32, round both to
-/// BFloat16.
-struct Ending {
-  bool adds = false, rounds = false;
-  /// True if the lower 16 bits of a NaN among the sums may be set, as in one that is an operand in f32.
-  bool isNaNLong = true;
-};
-
-/// Sets to[rows, columns], or adds to it, the sum over p < k of a[p, rows] * b[p, columns]; rows are `stride` apart.
-template <typename T>
-using MicroKernelFn = void (*)(int64_t k, const T *a, const T *b, T *to, int64_t stride, Ending ending);
-
-template <typename T, int vectorBytes> struct VectorType {
-  /// In memory it is aligned as an element is.
-  typedef T Type __attribute__((vector_size(vectorBytes), aligned(alignof(T))));
-};
-template <typename T, int vectorBytes> using VectorOf = typename VectorType<T, vectorBytes>::Type;
-
-/// The same as BFloat16 does, for every lane. Unless `isNaNLong`, the lower 16 bits of a NaN are zeros: it stays one.
-template <int vectorBytes, bool isNaNLong = true>
-[[gnu::always_inline]] inline VectorOf<float, vectorBytes> roundToBFloat16(VectorOf<float, vectorBytes> value) {
-  using Bits = VectorOf<int32_t, vectorBytes>;
-  auto bits = __builtin_bit_cast(Bits, value);
-  Bits rounded = bits + 0x7fff + ((bits >> 16) & 1);
-  if constexpr (isNaNLong) {
-    Bits isNaN = value != value;
-    rounded = (rounded & ~isNaN) | ((bits | 0x400000) & isNaN);
-  }
-  return __builtin_bit_cast(VectorOf<float, vectorBytes>, rounded & static_cast<int32_t>(0xffff0000));
-}
-
-/// The sums of `rows` rows and `vectors` vectors of columns are in registers, beside the vectors of b and one of a.
-template <typename T, int vectorBytes, int rows, int vectors>
-[[gnu::always_inline]] inline void multiply(int64_t k, const T *a, const T *b, T *to, int64_t stride, Ending ending) {
-  using Vector = VectorOf<T, vectorBytes>;
-  constexpr int lanes = vectorBytes / sizeof(T), columns = vectors * lanes;
-  Vector sum[rows][vectors] = {};
-  for (int64_t p = 0; p != k; ++p, a += rows, b += columns) {
-    Vector right[vectors];
-#pragma clang loop unroll(full)
-    for (int v = 0; v != vectors; ++v)
-      right[v] = *reinterpret_cast<const Vector *>(b + v * lanes);
-#pragma clang loop unroll(full)
-    for (int i = 0; i != rows; ++i)
-#pragma clang loop unroll(full)
-      for (int v = 0; v != vectors; ++v)
-        sum[i][v] += a[i] * right[v];
-  }
-  auto finish = [&](auto round, auto roundTwo) {
-#pragma clang loop unroll(full)
-    for (int i = 0; i != rows; ++i)
-#pragma clang loop unroll(full)
-      for (int v = 0; v != vectors; ++v) {
-        auto &place = *reinterpret_cast<Vector *>(to + i * stride + v * lanes);
-        place = ending.adds ? roundTwo(place + round(sum[i][v])) : round(sum[i][v]);
-      }
-  };
-  auto keep = [](Vector value) { return value; };
-  if constexpr (std::is_same_v<T, float>) {
-    auto roundShort = [](Vector value) { return roundToBFloat16<vectorBytes, /*isNaNLong=*/false>(value); };
-    auto roundLong = [](Vector value) { return roundToBFloat16<vectorBytes>(value); };
-    if (ending.rounds)
-      return ending.isNaNLong ? finish(roundLong, roundShort) : finish(roundShort, roundShort);
-  }
-  finish(keep, keep);
-}
-
-/// Rounds sums to BFloat16.
-template <int vectorBytes> [[gnu::always_inline]] inline void roundAll(float *sums, int64_t size) {
-  using Vector = VectorOf<float, vectorBytes>;
-  constexpr int lanes = vectorBytes / sizeof(float);
-  int64_t i = 0;
-  for (; i + lanes <= size; i += lanes) {
-    auto &place = *reinterpret_cast<Vector *>(sums + i);
-    place = roundToBFloat16<vectorBytes>(place);
-  }
-  for (; i != size; ++i)
-    sums[i] = static_cast<float>(BFloat16(sums[i]));
-}
-
-/// Adds sums that are rounded to BFloat16 to others, and rounds these.
-template <int vectorBytes> [[gnu::always_inline]] inline void addAll(float *sums, const float *others, int64_t size) {
-  using Vector = VectorOf<float, vectorBytes>;
-  constexpr int lanes = vectorBytes / sizeof(float);
-  int64_t i = 0;
-  for (; i + lanes <= size; i += lanes) {
-    auto &place = *reinterpret_cast<Vector *>(sums + i);
-    place = roundToBFloat16<vectorBytes, false>(place + *reinterpret_cast<const Vector *>(others + i));
-  }
-  for (; i != size; ++i)
-    sums[i] = static_cast<float>(BFloat16(sums[i] + others[i]));
-}
-
-/// Writes sums as BFloat16.
-template <int vectorBytes> [[gnu::always_inline]] inline void storeAll(const float *sums, int64_t size, BFloat16 *to) {
-  constexpr int lanes = vectorBytes / sizeof(float);
-  int64_t i = 0;
-  for (; i + lanes <= size; i += lanes) {
-    auto rounded = roundToBFloat16<vectorBytes>(*reinterpret_cast<const VectorOf<float, vectorBytes> *>(sums + i));
-    auto bits = __builtin_bit_cast(VectorOf<uint32_t, vectorBytes>, rounded) >> 16;
-    using Halves = VectorOf<uint16_t, vectorBytes / 2>;
-    *reinterpret_cast<Halves *>(to + i) = __builtin_convertvector(bits, Halves);
-  }
-  for (; i != size; ++i)
-    to[i] = BFloat16(sums[i]);
-}
-
-#if defined(__x86_64__)
-template <typename T>
-__attribute__((target("avx512f"))) void multiplyAvx512(int64_t k, const T *a, const T *b, T *to, int64_t stride,
-                                                       Ending ending) {
-  multiply<T, 64, 8, 3>(k, a, b, to, stride, ending);
-}
-template <typename T>
-__attribute__((target("avx2,fma"))) void multiplyAvx2(int64_t k, const T *a, const T *b, T *to, int64_t stride,
-                                                      Ending ending) {
-  multiply<T, 32, 6, 2>(k, a, b, to, stride, ending);
-}
-__attribute__((target("avx512f"))) void roundAvx512(float *sums, int64_t size) { roundAll<64>(sums, size); }
-__attribute__((target("avx2,fma"))) void roundAvx2(float *sums, int64_t size) { roundAll<32>(sums, size); }
-__attribute__((target("avx512f"))) void addAvx512(float *sums, const float *others, int64_t size) {
-  addAll<64>(sums, others, size);
-}
-__attribute__((target("avx2,fma"))) void addAvx2(float *sums, const float *others, int64_t size) {
-  addAll<32>(sums, others, size);
-}
-__attribute__((target("avx512f"))) void storeAvx512(const float *sums, int64_t size, BFloat16 *to) {
-  storeAll<64>(sums, size, to);
-}
-__attribute__((target("avx2,fma"))) void storeAvx2(const float *sums, int64_t size, BFloat16 *to) {
-  storeAll<32>(sums, size, to);
-}
-#endif
-template <typename T> void multiplyAny(int64_t k, const T *a, const T *b, T *to, int64_t stride, Ending ending) {
-  multiply<T, 16, 6, 2>(k, a, b, to, stride, ending);
-}
-
-template <typename T> struct MicroKernel {
-  MicroKernelFn<T> run;
-  int64_t rows, columns;
-  /// For sums of f32: rounds them to BFloat16, adds others and rounds again, and writes them as such.
-  void (*round)(float *sums, int64_t size);
-  void (*add)(float *sums, const float *others, int64_t size);
-  void (*store)(const float *sums, int64_t size, BFloat16 *to);
-};
-
-template <typename T> MicroKernel<T> selectMicroKernel() {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f"))
-    return {multiplyAvx512<T>, 8, 3 * 64 / sizeof(T), roundAvx512, addAvx512, storeAvx512};
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-    return {multiplyAvx2<T>, 6, 2 * 32 / sizeof(T), roundAvx2, addAvx2, storeAvx2};
-#endif
-  return {multiplyAny<T>, 6, 2 * 16 / sizeof(T), roundAll<16>, addAll<16>, storeAll<16>};
-}
 
 //===----------------------------------------------------------------------===//
 // Packing
@@ -332,7 +173,11 @@ template <typename A> PackFn<A> getPack(DType type, int64_t width) {
   });
 }
 
-template <typename A> auto getStore(DType type) {
+/// The function that writes sums as `type`, whose columns are `column` elements apart.
+template <typename A> auto getStore(DType type, int64_t column) {
+  if constexpr (std::is_same_v<A, float>)
+    if (type == BF16 && column == 1)
+      return selectBFloat16Loops().store;
   return dispatch(type, [](auto zero) -> decltype(&store<A, A>) {
     if constexpr (isFloatType<A> == isFloatType<decltype(zero)>)
       return store<A, decltype(zero)>;
@@ -348,10 +193,10 @@ template <typename A> struct Rounding {
   void (*add)(A *sums, const A *others, int64_t size) = nullptr;
 };
 
-template <typename A> Rounding<A> getRounding(DType type, const MicroKernel<A> &kernel) {
+template <typename A> Rounding<A> getRounding(DType type) {
   if constexpr (std::is_same_v<A, float>) {
     if (type == BF16)
-      return {kernel.round, kernel.add};
+      return {selectBFloat16Loops().round, selectBFloat16Loops().add};
     return dispatch(type, [](auto zero) -> Rounding<A> {
       if constexpr (isNarrowFloat<decltype(zero)>)
         return {roundSums<A, decltype(zero)>};
@@ -438,8 +283,9 @@ public:
 
   /// Where the next part goes, and how.
   std::pair<A *, Ending> begin() const {
-    bool adds = joins && parts % 2 == 1;
-    return {sums + (adds ? height - 1 : height) * size, {adds, ending.rounds, ending.isNaNLong}};
+    Ending next = ending;
+    next.adds = joins && parts % 2 == 1;
+    return {sums + (next.adds ? height - 1 : height) * size, next};
   }
   void end() {
     int64_t pairs = ++parts;
@@ -477,8 +323,8 @@ template <typename A> class Product {
 public:
   Product(const MatmulProblem &problem, std::byte *scratch)
       : p(problem), kernel(selectMicroKernel<A>()), packLeft(getPack<A>(p.lhsType, kernel.rows)),
-        packRight(getPack<A>(p.rhsType, kernel.columns)), storeOut(getStore<A>(p.outType)),
-        rounding(getRounding<A>(p.outType, kernel)) {
+        packRight(getPack<A>(p.rhsType, kernel.columns)), storeOut(getStore<A>(p.outType, p.outColumn)),
+        rounding(getRounding<A>(p.outType)) {
     ScratchSizes sizes(problem);
     left = reinterpret_cast<A *>(scratch);
     right = left + sizes.left;
@@ -526,12 +372,6 @@ private:
   }
   /// Writes m x n sums into the result at row m0 and column n0.
   void put(const A *values, int64_t m0, int64_t m, int64_t n0, int64_t n, std::byte *out) {
-    if constexpr (std::is_same_v<A, float>)
-      if (p.outType == BF16 && p.outColumn == 1) {
-        for (int64_t i = 0; i != m; ++i)
-          kernel.store(values + i * n, n, reinterpret_cast<BFloat16 *>(out) + (m0 + i) * p.outRow + n0);
-        return;
-      }
     storeOut(values, m, n, out + (m0 * p.outRow + n0 * p.outColumn) * static_cast<int64_t>(getSize(p.outType)),
              p.outRow, p.outColumn);
   }
