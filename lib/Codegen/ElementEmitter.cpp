@@ -187,25 +187,30 @@ static Value scale(LoopBuilder &builder, Value value, int64_t factor) {
   return arith::MulIOp::create(builder, value, constant, arith::IntegerOverflowFlags::nsw);
 }
 
+ElementEmitter::LaneIndex ElementEmitter::toLaneIndex(Value value) {
+  LaneIndex index;
+  (isa<VectorType>(value.getType()) ? index.vector : index.scalar) = value;
+  return index;
+}
+
 ElementEmitter::LaneIndex ElementEmitter::emitIndex(const LinearForm &form) {
   LaneIndex result;
   for (auto [index, coefficient] : form.terms) {
     const Variables::Variable &variable = plan.variables[index];
-    Value value;
+    LaneIndex term;
     if (variable.kind == Variables::Loop) {
-      value = ivs[index];
-      if (lanes > 1 && index == *laneLoop)
-        result.stride += coefficient;
+      term.scalar = ivs[index];
+      term.stride = lanes > 1 && index == *laneLoop;
     } else if (variable.kind == Variables::Computed) {
-      auto where = plan.computed.find(index)->second;
-      auto known = bodyIndices.find(where);
-      value = known == bodyIndices.end() ? bodyValues[where] : known->second.scalar;
-      result.stride += known == bodyIndices.end() ? 0 : coefficient * known->second.stride;
+      term = bodyValues[plan.computed.find(index)->second];
     } else {
-      value = emitDivision(variable);
+      term = toLaneIndex(emitDivision(variable));
     }
-    Value &sum = isa<VectorType>(value.getType()) ? result.vector : result.scalar;
-    sum = add(builder, sum, scale(builder, value, coefficient));
+    if (term.scalar)
+      result.scalar = add(builder, result.scalar, scale(builder, term.scalar, coefficient));
+    if (term.vector)
+      result.vector = add(builder, result.vector, scale(builder, term.vector, coefficient));
+    result.stride += term.stride * coefficient;
   }
   if (form.constant != 0 || !result.scalar)
     result.scalar = add(builder, result.scalar, getIndex(form.constant));
@@ -359,8 +364,8 @@ Value ElementEmitter::computeNode(Node *node) {
   case Node::RowResult:
     return rowResults[node->index];
   case Node::Compute:
-    if (std::optional<unsigned> piece = findPiece(node))
-      return emitPiece(node, *piece);
+    if (Value piece = emitPiece(node))
+      return piece;
     return cloneBody(node);
   case Node::Constant:
     break;
@@ -400,22 +405,20 @@ static std::optional<Pieces> findPieces(const Node *node) {
   return std::nullopt;
 }
 
-/// The only piece that the iterations which run now read.
-std::optional<unsigned> ElementEmitter::findPiece(const Node *node) const {
-  std::optional<Pieces> pieces = findPieces(node);
-  if (!pieces)
+/// The only piece that the iterations which run now read, of those that begin at `starts` along `index`.
+std::optional<unsigned> ElementEmitter::findPiece(ArrayRef<int64_t> starts, const LinearForm &index) const {
+  if (!isLinear(index))
     return std::nullopt;
   int64_t first = 0, last = 0;
-  for (auto [index, coefficient] : pieces->index.terms) {
-    const Variables::Variable &variable = plan.variables[index];
-    if (variable.kind != Variables::Loop || coefficient < 0)
+  for (auto [loop, coefficient] : index.terms) {
+    if (coefficient < 0)
       return std::nullopt;
-    auto range = ranges.find(index);
-    auto [from, to] = range == ranges.end() ? std::pair(int64_t(0), variable.extent) : range->second;
+    auto range = ranges.find(loop);
+    auto [from, to] = range == ranges.end() ? std::pair(int64_t(0), plan.variables[loop].extent) : range->second;
     first += coefficient * from;
     last += coefficient * (to - 1);
   }
-  auto getNumber = [&](int64_t at) { return llvm::upper_bound(pieces->starts, at) - pieces->starts.begin() - 1; };
+  auto getNumber = [&](int64_t at) { return llvm::upper_bound(starts, at) - starts.begin() - 1; };
   if (getNumber(first) != getNumber(last))
     return std::nullopt;
   return static_cast<unsigned>(getNumber(first));
@@ -427,16 +430,12 @@ SmallVector<int64_t> ElementEmitter::findCuts(unsigned loop, int64_t grain) cons
   SmallVector<int64_t> cuts = {0};
   for (const auto &node : plan.nodes) {
     std::optional<Pieces> pieces = findPieces(node.get());
-    int64_t coefficient = pieces ? pieces->index.getCoefficient(loop) : 0, others = 0;
-    if (coefficient <= 0)
+    int64_t coefficient = pieces ? pieces->index.getCoefficient(loop) : 0;
+    if (coefficient <= 0 || !isLinear(pieces->index))
       continue;
-    bool areLoops = true;
-    for (auto [index, factor] : pieces->index.terms) {
-      areLoops &= plan.variables[index].kind == Variables::Loop && factor > 0;
-      others += index == loop ? 0 : factor * (plan.variables[index].extent - 1);
-    }
+    auto others = plan.variables.getRange(pieces->index + LinearForm::variable(loop) * -coefficient);
     // This loop alone says which piece it is.
-    if (areLoops && others < coefficient &&
+    if (others && others->first >= 0 && others->second < coefficient &&
         llvm::all_of(pieces->starts, [&](int64_t start) { return start % (coefficient * grain) == 0; }))
       for (int64_t start : pieces->starts)
         cuts.push_back(start / coefficient);
@@ -449,17 +448,21 @@ SmallVector<int64_t> ElementEmitter::findCuts(unsigned loop, int64_t grain) cons
   return cuts;
 }
 
-/// Reads the tensor that the piece is, at the index in it; nothing of the others.
-Value ElementEmitter::emitPiece(Node *node, unsigned number) {
-  Pieces pieces = *findPieces(node);
+/// Reads the only tensor of those that a node puts side by side, at the index in it, and nothing of the others; null if
+/// there are several, or the node is none of this kind.
+Value ElementEmitter::emitPiece(Node *node) {
+  std::optional<Pieces> pieces = findPieces(node);
+  std::optional<unsigned> number = pieces ? findPiece(pieces->starts, pieces->index) : std::nullopt;
+  if (!number)
+    return {};
   auto extracts = node->op.getBody()->getOps<tensor::ExtractOp>();
-  tensor::ExtractOp extract = *std::next(extracts.begin(), number);
-  LaneIndex index = emitIndex(pieces.index);
-  index.scalar = add(builder, index.scalar, getIndex(-pieces.starts[number]));
+  tensor::ExtractOp extract = *std::next(extracts.begin(), *number);
+  LaneIndex index = emitIndex(pieces->index);
+  index.scalar = add(builder, index.scalar, getIndex(-pieces->starts[*number]));
   // The body clamps it, in two steps.
-  for (Value at = extract.getIndices()[pieces.dim]; isa_and_nonnull<arith::MinSIOp, arith::MaxSIOp>(at.getDefiningOp());
-       at = at.getDefiningOp()->getOperand(0))
-    bodyIndices[{node, at}] = index;
+  for (Value at = extract.getIndices()[pieces->dim];
+       isa_and_nonnull<arith::MinSIOp, arith::MaxSIOp>(at.getDefiningOp()); at = at.getDefiningOp()->getOperand(0))
+    bodyValues[{node, at}] = index;
   return emitNode(node->extracts[extract]);
 }
 
@@ -480,8 +483,7 @@ Value ElementEmitter::cloneBody(Node *node) {
     else
       value = cloneOperation(op, mapping);
     mapping.map(op.getResult(0), value);
-    bodyValues[{node, op.getResult(0)}] = value;
-    bodyIndices.erase({node, op.getResult(0)});
+    bodyValues[{node, op.getResult(0)}] = toLaneIndex(value);
   }
   if (Operation *outside = node->yielded.getDefiningOp(); outside && outside->getBlock() != &body)
     return cloneOperation(*outside, mapping);

@@ -74,10 +74,12 @@ void LoopEmitter::emitPart(const Division &division, Value firstIteration, Value
   emit();
 }
 
-/// The loop over a variable of the plan from 0 to before `to`, or those of its iterations that are of the part.
-scf::ForOp LoopEmitter::buildLoopOf(unsigned variable, int64_t to, int64_t step, ValueRange carried, LoopBody body) {
+/// The loop over a variable of the plan from `from` to before `to`. If it is divided, `from` is 0, and only those of
+/// its iterations run that are of the part.
+scf::ForOp LoopEmitter::buildLoopOf(unsigned variable, int64_t from, int64_t to, int64_t step, ValueRange carried,
+                                    LoopBody body) {
   if (divided != variable)
-    return buildLoop(builder, 0, to, step, carried, body);
+    return buildLoop(builder, from, to, step, carried, body);
   Value upper = end;
   if (to != plan.variables[variable].extent)
     upper = arith::MinSIOp::create(builder, end, getIndex(to));
@@ -100,8 +102,7 @@ void LoopEmitter::forEachPiece(unsigned variable, int64_t grain, function_ref<vo
 SmallVector<Value> LoopEmitter::buildLoopInPieces(unsigned variable, ArrayRef<Value> carried, LoopBody body) {
   SmallVector<Value> values(carried);
   forEachPiece(variable, 1, [&](int64_t from, int64_t to) {
-    scf::ForOp loop = divided == variable ? buildLoopOf(variable, to, 1, values, body)
-                                          : buildLoop(builder, from, to, 1, values, body);
+    scf::ForOp loop = buildLoopOf(variable, from, to, 1, values, body);
     values.assign(loop.getResults().begin(), loop.getResults().end());
   });
   return values;
@@ -140,7 +141,7 @@ void LoopEmitter::initializePart(const Reduction &reduction, ArrayRef<unsigned> 
   unsigned variable = loops.front();
   if (!reduction.position.uses(variable))
     return initializePart(reduction, loops.drop_front());
-  buildLoopOf(variable, plan.variables[variable].extent, 1, {}, [&](Value iv, ValueRange) -> SmallVector<Value> {
+  buildLoopOf(variable, 0, plan.variables[variable].extent, 1, {}, [&](Value iv, ValueRange) -> SmallVector<Value> {
     ivs[variable] = iv;
     initializePart(reduction, loops.drop_front());
     return {};
@@ -278,8 +279,7 @@ SmallVector<Value> LoopEmitter::emitInnermost(const Stage &stage, ArrayRef<Value
   forEachPiece(*laneLoop, width, [&](int64_t from, int64_t to) {
     int64_t main = to / width * width;
     if (main != from) {
-      auto loop = divided == *laneLoop ? buildLoopOf(*laneLoop, main, width, values, emitBody(width))
-                                       : buildLoop(builder, from, main, width, values, emitBody(width));
+      auto loop = buildLoopOf(*laneLoop, from, main, width, values, emitBody(width));
       values.assign(loop.getResults().begin(), loop.getResults().end());
     }
     if (main != to && divided == *laneLoop) {

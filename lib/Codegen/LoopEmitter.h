@@ -37,7 +37,8 @@ public:
 
 private:
   unsigned getStep(int64_t extent) const { return vectors ? getNumLanes(extent) : 1; }
-  mlir::scf::ForOp buildLoopOf(unsigned variable, int64_t to, int64_t step, mlir::ValueRange carried, LoopBody body);
+  mlir::scf::ForOp buildLoopOf(unsigned variable, int64_t from, int64_t to, int64_t step, mlir::ValueRange carried,
+                               LoopBody body);
   void forEachPiece(unsigned variable, int64_t grain, llvm::function_ref<void(int64_t from, int64_t to)> emit);
   llvm::SmallVector<mlir::Value> buildLoopInPieces(unsigned variable, llvm::ArrayRef<mlir::Value> carried,
                                                    LoopBody body);

@@ -52,6 +52,8 @@ protected:
   llvm::SmallVector<int64_t> findCuts(unsigned loop, int64_t grain) const;
   LaneIndex emitIndex(const LinearForm &form);
   mlir::Value toValue(const LaneIndex &index);
+  /// `value`, which is the same in all lanes or a vector.
+  static LaneIndex toLaneIndex(mlir::Value value);
   mlir::Value toVector(mlir::Value value);
   mlir::Value getIndex(int64_t value);
   mlir::Value load(mlir::Value base, mlir::Type element, const LaneIndex &index);
@@ -87,8 +89,8 @@ protected:
 private:
   mlir::Value computeNode(Node *node);
   mlir::Value cloneBody(Node *node);
-  std::optional<unsigned> findPiece(const Node *node) const;
-  mlir::Value emitPiece(Node *node, unsigned number);
+  std::optional<unsigned> findPiece(llvm::ArrayRef<int64_t> starts, const LinearForm &index) const;
+  mlir::Value emitPiece(Node *node);
   mlir::Value cloneOperation(mlir::Operation &op, mlir::IRMapping &mapping);
   LinearForm getPositionInRow() const;
   mlir::Value emitDivision(const schedule::Variables::Variable &variable);
@@ -101,9 +103,7 @@ private:
   void storeOne(mlir::Value base, mlir::Value value, mlir::Value index);
 
   /// Values of bodies that indices are computed from.
-  llvm::DenseMap<std::pair<const Node *, mlir::Value>, mlir::Value> bodyValues;
-  /// Those that change along the lanes by a stride.
-  llvm::DenseMap<std::pair<const Node *, mlir::Value>, LaneIndex> bodyIndices;
+  llvm::DenseMap<std::pair<const Node *, mlir::Value>, LaneIndex> bodyValues;
 };
 
 /// The type of an element in memory: Booleans and 8-bit floats are bytes.
