@@ -57,7 +57,7 @@ static bool sumsImages(net::ConvolutionOp op) {
 }
 
 /// True if a dimension of `size` has so many parts, of which the last one may be shorter.
-static bool hasParts(int64_t size, int64_t parts) { return llvm::divideCeil(size, parts) * (parts - 1) < size; }
+static bool hasParts(int64_t size, int64_t parts) { return llvm::divideCeilSigned(size, parts) * (parts - 1) < size; }
 
 /// The number of parts in which `op` can be summed: `parts`, or 1 where one of them would be empty or where it has no
 /// such form.
@@ -108,7 +108,7 @@ static Operation *widen(Operation *op) {
 /// instead.
 static void mergeSummed(net::DotOp dot, int64_t parts) {
   ArrayRef<int64_t> left = dot.getLhsContract(), right = dot.getRhsContract();
-  ArrayRef<int64_t> lhsShape = net::shapeOf(dot.getLhs()), rhsShape = net::shapeOf(dot.getRhs());
+  ArrayRef<int64_t> lhsShape = net::shapeOf(dot.getLhs());
   auto isRow = [](ArrayRef<int64_t> dims) {
     return llvm::all_of(llvm::seq<size_t>(1, dims.size()),
                         [&](size_t i) { return dims[i] == dims[0] + static_cast<int64_t>(i); });
@@ -277,19 +277,9 @@ struct FixSumsPass : train::impl::FixSumsPassBase<FixSumsPass> {
       if (func.isExternal())
         continue;
       net::kSumPartsAttr.set(func, number(parts));
-      SmallVector<net::DotOp> dots;
-      func.walk([&](net::DotOp dot) {
-        if (net::isFloat(dot.getResult()))
-          dots.push_back(dot);
-      });
-      for (net::DotOp dot : dots)
+      for (auto dot : findOfFloats<net::DotOp>(func))
         mergeSummed(dot, parts);
-      SmallVector<net::ReduceOp> reduces;
-      func.walk([&](net::ReduceOp reduce) {
-        if (net::isFloat(reduce.getResult()))
-          reduces.push_back(reduce);
-      });
-      for (net::ReduceOp reduce : reduces)
+      for (auto reduce : findOfFloats<net::ReduceOp>(func))
         splitSequence(reduce, parts);
       joinProducts(func, parts);
       SmallVector<Operation *> ordered;

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "JoinProducts.h"
+#include "Program.h"
 #include "dialects/Net/NetBuilder.h"
 #include "meshwright/Support/Gradients.h"
 #include "meshwright/Support/Scopes.h"
@@ -233,9 +234,6 @@ void train::joinProducts(func::FuncOp func, int64_t parts) {
   });
   for (net::AddOp root : roots)
     joiner.joinSum(root);
-  SmallVector<net::DotOp> dots;
-  func.walk([&](net::DotOp dot) { dots.push_back(dot); });
-  for (net::DotOp dot : dots)
-    if (net::isFloat(dot.getResult()))
-      joiner.joinFused(dot);
+  for (auto dot : findOfFloats<net::DotOp>(func))
+    joiner.joinFused(dot);
 }

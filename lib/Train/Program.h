@@ -7,7 +7,7 @@
 #ifndef MESHWRIGHT_LIB_TRAIN_PROGRAM_H
 #define MESHWRIGHT_LIB_TRAIN_PROGRAM_H
 
-#include "dialects/Net/Net.h"
+#include "dialects/Net/NetBuilder.h"
 #include "meshwright/Support/Glob.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
@@ -30,6 +30,16 @@ mlir::FailureOr<mlir::func::FuncOp> findStep(mlir::ModuleOp module);
 mlir::Operation *findNamed(mlir::func::FuncOp func, llvm::StringRef name);
 /// Gives the operation of a value a name.
 void setName(mlir::Value value, llvm::StringRef name);
+
+/// The operations of this kind whose result is of floats, in the order of the function.
+template <typename OpT> llvm::SmallVector<OpT> findOfFloats(mlir::func::FuncOp func) {
+  llvm::SmallVector<OpT> found;
+  func.walk([&](OpT op) {
+    if (net::isFloat(op.getResult()))
+      found.push_back(op);
+  });
+  return found;
+}
 
 /// The reads of a function by variable.
 llvm::MapVector<mlir::StringAttr, net::ReadOp> collectReads(mlir::func::FuncOp func);
