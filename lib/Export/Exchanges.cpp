@@ -13,11 +13,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Exchanges.h"
+#include "Actions.h"
 #include "dialects/Common/Traits.h"
 #include "dialects/Dist/Support.h"
 #include "dialects/Net/Net.h"
-#include "mlir/IR/IRMapping.h"
-#include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
@@ -49,7 +48,7 @@ private:
 
   unsigned getLevel(Value value) const;
   unsigned findLevels();
-  void createPart(const Twine &suffix, bool isExchange, bool isLast);
+  void addPart(const Twine &suffix, bool isExchange, bool isLast);
   Part &getPart(Operation *op) { return parts[partOf.lookup(op)]; }
   Value clone(Operation *op, Part &part);
   Value get(Value value, Part &part);
@@ -99,23 +98,14 @@ unsigned Splitter::findLevels() {
 }
 
 /// Like actions, all parts take the arguments of the step; the last one gives its results.
-void Splitter::createPart(const Twine &suffix, bool isExchange, bool isLast) {
+void Splitter::addPart(const Twine &suffix, bool isExchange, bool isLast) {
   Part &part = parts.emplace_back();
   part.isExchange = isExchange;
-  part.func = cast<func::FuncOp>(source->cloneWithoutRegions());
-  std::string action = (dist::kActionAttr.get(source).getValue() + suffix).str();
-  if (!isLast) {
-    part.func.setResAttrsAttr(nullptr);
-    part.func.setFunctionType(builder.getFunctionType(source.getArgumentTypes(), {}));
-  }
-  part.func.setSymName((source.getSymName() + suffix).str());
-  dist::kActionAttr.set(part.func, builder.getStringAttr(action));
-  symbols.insert(part.func, source->getIterator());
-  Block *entry = part.func.addEntryBlock();
-  for (auto [before, after] : llvm::zip_equal(source.getArguments(), entry->getArguments())) {
-    after.setLoc(before.getLoc());
-    part.mapping.map(before, after);
-  }
+  part.func = createPart(source, suffix, symbols, part.mapping);
+  if (isLast)
+    return;
+  part.func.setResAttrsAttr(nullptr);
+  part.func.setFunctionType(builder.getFunctionType(source.getArgumentTypes(), {}));
 }
 
 /// Clones `op`, whose operands are mapped, to the end of `part`, or before its return.
@@ -156,11 +146,11 @@ SmallVector<func::FuncOp> Splitter::run() {
   SmallVector<unsigned> partOfLevel;
   for (unsigned level = 0; level <= last; ++level) {
     partOfLevel.push_back(parts.size());
-    createPart(level == 0 ? Twine() : "." + Twine(level), /*isExchange=*/false, level == last);
+    addPart(level == 0 ? Twine() : "." + Twine(level), /*isExchange=*/false, level == last);
     for (Operation &op : block)
       if (levels.lookup(&op) == level && isExchange(&op, axis)) {
         partOf[&op] = parts.size();
-        createPart(".exchange" + Twine(exchanges++), /*isExchange=*/true, /*isLast=*/false);
+        addPart(".exchange" + Twine(exchanges++), /*isExchange=*/true, /*isLast=*/false);
       }
   }
   for (Operation &op : block) {

@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Pipeline.h"
+#include "Actions.h"
 #include "Exchanges.h"
 #include "Ports.h"
 #include "Steps.h"
@@ -37,7 +38,8 @@ public:
 
 private:
   LogicalResult divide();
-  bool isAt(DictionaryAttr on, int64_t coordinate) const;
+  /// True if the ranks at `coordinate` of the axis of stages are among `on`.
+  bool isAt(DictionaryAttr on, int64_t coordinate) const { return isAmong(on, axisName, coordinate); }
   CollectiveOp findSend(func::FuncOp func) const;
   void storeSentLikeSources();
   bool isReturned(func::FuncOp func, unsigned index, int64_t coordinate) const;
@@ -69,12 +71,6 @@ private:
 //===----------------------------------------------------------------------===//
 
 static std::string getAction(func::FuncOp func) { return kActionAttr.get(func).str(); }
-
-/// True if the ranks at `coordinate` of the axis of stages are among `on`.
-bool PipelineWriter::isAt(DictionaryAttr on, int64_t coordinate) const {
-  auto list = on ? on.getAs<DenseI64ArrayAttr>(axisName) : DenseI64ArrayAttr();
-  return !list || llvm::is_contained(list.asArrayRef(), coordinate);
-}
 
 /// The send of an action that does nothing else; null if it does more.
 CollectiveOp PipelineWriter::findSend(func::FuncOp func) const {

@@ -12,14 +12,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "Steps.h"
+#include "Actions.h"
 #include "dialects/Dist/Support.h"
 #include "dialects/Net/NetBuilder.h"
+#include "meshwright/Support/Classes.h"
 #include "meshwright/Support/NeededTimes.h"
-#include "mlir/IR/IRMapping.h"
-#include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/SetVector.h"
-#include <map>
-#include <vector>
 
 using namespace mlir;
 using namespace meshwright;
@@ -32,18 +30,13 @@ class StepDivider {
 public:
   StepDivider(func::FuncOp source, StringRef axis, int64_t size, NeededTimes times)
       : source(source), block(source.getBody().front()), axis(axis), size(size), times(std::move(times)),
-        builder(source.getContext()) {}
+        symbols(source->getParentOfType<ModuleOp>()), builder(source.getContext()) {}
 
   SmallVector<StepAction> run();
 
 private:
-  /// True if `when` has `step`; without a list of steps it has all.
-  bool includes(DictionaryAttr when, int64_t step) const {
-    auto list = when ? when.getAs<DenseI64ArrayAttr>(axis) : DenseI64ArrayAttr();
-    return !list || llvm::is_contained(list.asArrayRef(), step);
-  }
+  bool includes(DictionaryAttr when, int64_t step) const { return isAmong(when, axis, step); }
   llvm::SetVector<Attribute> findLists();
-  SmallVector<StepAction> findSteps();
   func::FuncOp makeAction(int64_t step, const Twine &suffix);
   void copySum(AccumulateOp op, int64_t step, IRMapping &mapping);
   void copyReturn(func::ReturnOp op, int64_t step, IRMapping &mapping);
@@ -53,6 +46,7 @@ private:
   StringRef axis;
   int64_t size;
   NeededTimes times;
+  SymbolTable symbols;
   OpBuilder builder;
 };
 
@@ -74,23 +68,6 @@ llvm::SetVector<Attribute> StepDivider::findLists() {
   for (unsigned index = 0; index < source.getNumResults(); ++index)
     add(kDuringAttr.getOfResult(source, index));
   return lists;
-}
-
-/// The steps that are in the same lists, without functions.
-SmallVector<StepAction> StepDivider::findSteps() {
-  std::vector<std::vector<unsigned>> listsOfStep(size);
-  for (auto [number, list] : llvm::enumerate(findLists()))
-    for (int64_t step : cast<DenseI64ArrayAttr>(list).asArrayRef())
-      listsOfStep[step].push_back(number);
-  std::map<std::vector<unsigned>, size_t> known;
-  SmallVector<StepAction> actions;
-  for (int64_t step = 0; step < size; ++step) {
-    auto [place, isNew] = known.try_emplace(listsOfStep[step], actions.size());
-    if (isNew)
-      actions.push_back({});
-    actions[place->second].steps.push_back(step);
-  }
-  return actions;
 }
 
 /// The first step of a sum has its addend alone.
@@ -116,17 +93,9 @@ void StepDivider::copyReturn(func::ReturnOp op, int64_t step, IRMapping &mapping
 
 /// The action of the steps that do what `step` does, with `suffix` after its name.
 func::FuncOp StepDivider::makeAction(int64_t step, const Twine &suffix) {
-  auto func = cast<func::FuncOp>(source->cloneWithoutRegions());
-  func.setSymName((source.getSymName() + suffix).str());
-  kActionAttr.set(func, builder.getStringAttr(kActionAttr.get(source).getValue() + suffix));
-  SymbolTable(source->getParentOfType<ModuleOp>()).insert(func, source->getIterator());
-  Block *entry = func.addEntryBlock();
   IRMapping mapping;
-  for (auto [before, after] : llvm::zip_equal(source.getArguments(), entry->getArguments())) {
-    after.setLoc(before.getLoc());
-    mapping.map(before, after);
-  }
-  builder.setInsertionPointToEnd(entry);
+  func::FuncOp func = createPart(source, suffix, symbols, mapping);
+  builder.setInsertionPointToEnd(&func.getBody().front());
   for (Operation &op : block) {
     DictionaryAttr needed = times.get(&op);
     auto accumulate = dyn_cast<AccumulateOp>(op);
@@ -143,13 +112,13 @@ func::FuncOp StepDivider::makeAction(int64_t step, const Twine &suffix) {
 }
 
 SmallVector<StepAction> StepDivider::run() {
-  SmallVector<StepAction> actions = findSteps();
-  if (actions.size() == 1)
+  SmallVector<CoordinateClass> classes = divideByLists(size, findLists().getArrayRef());
+  if (classes.size() == 1)
     return {StepAction{source}};
-  for (StepAction &action : actions) {
-    int64_t first = action.steps.front();
-    bool isLast = action.steps.back() == size - 1;
-    action.func = makeAction(first, isLast ? Twine() : ".step" + Twine(first));
+  SmallVector<StepAction> actions;
+  for (const CoordinateClass &steps : classes) {
+    bool isLast = steps.back() == size - 1;
+    actions.push_back({makeAction(steps.front(), isLast ? Twine() : ".step" + Twine(steps.front())), steps});
   }
   source.erase();
   return actions;

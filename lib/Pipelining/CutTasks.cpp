@@ -34,7 +34,7 @@ namespace {
 class Cutter {
 public:
   Cutter(ModuleOp module, func::FuncOp source, const dist::Mesh &mesh, const PipelineAxis &pipeline,
-         const Actions &actions, NeededTimes times);
+         const Actions &actions, std::optional<NeededTimes> times);
 
   SmallVector<Crossing> run();
 
@@ -69,7 +69,8 @@ private:
   const dist::Mesh &mesh;
   const PipelineAxis &pipeline;
   const Actions &actions;
-  NeededTimes times;
+  /// Only where the mesh has accumulation steps.
+  std::optional<NeededTimes> times;
   SymbolTable symbols;
   /// Variables are inserted before it.
   func::FuncOp firstFunction;
@@ -86,7 +87,7 @@ private:
 //===----------------------------------------------------------------------===//
 
 Cutter::Cutter(ModuleOp module, func::FuncOp source, const dist::Mesh &mesh, const PipelineAxis &pipeline,
-               const Actions &actions, NeededTimes times)
+               const Actions &actions, std::optional<NeededTimes> times)
     : module(module), source(source), mesh(mesh), pipeline(pipeline), actions(actions), times(std::move(times)),
       symbols(module), builder(module.getContext()), parts(actions.get().size()) {
   for (auto [position, op] : llvm::enumerate(source.getBody().front()))
@@ -295,11 +296,10 @@ net::VariableOp Cutter::createVariable(Value value) {
 /// Lets what the update alone reads be made only at the accumulation steps at which it does: the reduction of a
 /// gradient of a single micro-batch.
 void Cutter::takePlaceWhenUpdated(net::AssignOp assign, Value value) {
-  std::optional<dist::Axis> steps = mesh.find(dist::AxisKind::Steps);
-  DictionaryAttr needed = steps ? times.get(value.getDefiningOp()) : DictionaryAttr();
+  DictionaryAttr needed = times ? times->get(value.getDefiningOp()) : DictionaryAttr();
   if (!needed)
     return;
-  if (std::optional<NamedAttribute> list = needed.getNamed(mesh.getName(*steps)))
+  if (std::optional<NamedAttribute> list = needed.getNamed(mesh.getName(*mesh.find(dist::AxisKind::Steps))))
     dist::kDuringAttr.set(assign, builder.getDictionaryAttr(*list));
 }
 
@@ -358,10 +358,16 @@ struct CutTasksPass : schedule::impl::CutTasksPassBase<CutTasksPass> {
         return signalPassFailure();
       }
       FailureOr<Actions> actions = Actions::find(func, mesh, **pipeline);
-      FailureOr<NeededTimes> times = NeededTimes::find(func, mesh);
-      if (failed(actions) || failed(times))
+      if (failed(actions))
         return signalPassFailure();
-      SmallVector<Crossing> crossings = Cutter(module, func, mesh, **pipeline, *actions, std::move(*times)).run();
+      std::optional<NeededTimes> times;
+      if (mesh.find(dist::AxisKind::Steps)) {
+        FailureOr<NeededTimes> found = NeededTimes::find(func, mesh);
+        if (failed(found))
+          return signalPassFailure();
+        times = std::move(*found);
+      }
+      SmallVector<Crossing> crossings = Cutter(module, func, mesh, **pipeline, *actions, std::move(times)).run();
       numCrossings += crossings.size();
       addSchedules(module, **pipeline, *actions, crossings);
       func.erase();

@@ -11,11 +11,11 @@
 #include "dialects/Net/Net.h"
 #include "meshwright/Pipelining/Passes.h"
 #include "meshwright/Support/Bytes.h"
+#include "meshwright/Support/Classes.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SetVector.h"
 #include <map>
-#include <vector>
 
 namespace meshwright::schedule {
 #define GEN_PASS_DEF_SPECIALIZEPASS
@@ -28,9 +28,6 @@ using namespace meshwright::schedule;
 using dist::Axis;
 
 namespace {
-
-/// The coordinates of an axis that run the same program.
-using Class = SmallVector<int64_t>;
 
 /// The coordinates of axes by which programs differ.
 class Classes {
@@ -47,7 +44,7 @@ public:
   SmallVector<DictionaryAttr> enumerate(MLIRContext *context, DictionaryAttr during) const;
 
 private:
-  SmallVector<Class> divide(Axis axis, ArrayRef<Attribute> lists) const;
+  SmallVector<CoordinateClass> divide(Axis axis, ArrayRef<Attribute> lists) const;
 
   const dist::Mesh &mesh;
   /// The lists of coordinates that are named, each once.
@@ -148,27 +145,15 @@ Classes Classes::withTimesOf(func::FuncOp func) const {
 }
 
 /// Coordinates that the same lists name, in the order of the first of each; what no list names comes last.
-SmallVector<Class> Classes::divide(Axis axis, ArrayRef<Attribute> lists) const {
-  std::vector<std::vector<unsigned>> naming(mesh.getSize(axis));
-  for (auto [number, list] : llvm::enumerate(lists))
-    for (int64_t coordinate : cast<DenseI64ArrayAttr>(list).asArrayRef())
-      if (coordinate < mesh.getSize(axis))
-        naming[coordinate].push_back(number);
-  std::map<std::vector<unsigned>, size_t> known;
-  SmallVector<Class> classes;
-  Class rest;
-  for (auto [coordinate, numbers] : llvm::enumerate(naming)) {
-    if (numbers.empty()) {
-      rest.push_back(coordinate);
-      continue;
-    }
-    auto [found, isNew] = known.try_emplace(numbers, classes.size());
-    if (isNew)
-      classes.emplace_back();
-    classes[found->second].push_back(coordinate);
-  }
-  if (!rest.empty())
-    classes.push_back(rest);
+SmallVector<CoordinateClass> Classes::divide(Axis axis, ArrayRef<Attribute> lists) const {
+  SmallVector<CoordinateClass> classes = divideByLists(mesh.getSize(axis), lists);
+  auto *rest = llvm::find_if(classes, [&](const CoordinateClass &members) {
+    return llvm::none_of(lists, [&](Attribute list) {
+      return llvm::is_contained(cast<DenseI64ArrayAttr>(list).asArrayRef(), members.front());
+    });
+  });
+  if (rest != classes.end())
+    std::rotate(rest, rest + 1, classes.end());
   return classes;
 }
 
@@ -176,12 +161,12 @@ SmallVector<DictionaryAttr> Classes::enumerate(MLIRContext *context, DictionaryA
   Builder builder(context);
   SmallVector<NamedAttrList> lists(1);
   for (const auto &[axis, coordinates] : named) {
-    SmallVector<Class> classes = divide(axis, coordinates.getArrayRef());
+    SmallVector<CoordinateClass> classes = divide(axis, coordinates.getArrayRef());
     if (auto only = during ? during.getAs<DenseI64ArrayAttr>(mesh.getName(axis)) : DenseI64ArrayAttr())
-      llvm::erase_if(classes, [&](const Class &members) { return only.asArrayRef() != ArrayRef(members); });
+      llvm::erase_if(classes, [&](const CoordinateClass &members) { return only.asArrayRef() != ArrayRef(members); });
     SmallVector<NamedAttrList> longer;
     for (const NamedAttrList &list : lists)
-      for (const Class &members : classes) {
+      for (const CoordinateClass &members : classes) {
         longer.push_back(list);
         longer.back().set(mesh.getName(axis), builder.getDenseI64ArrayAttr(members));
       }

@@ -11,13 +11,12 @@ embedding more: two trees, reduced to shards, and one gather. `--all` prints all
 import json
 import pathlib
 import re
-import subprocess
 import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "test" / "exec"))
-from case import NETWORKS, make_strategy, narrow_graph
+from case import NETWORKS, make_strategy, narrow_graph, run
 
 GRAPH = ROOT / "test" / "fixtures" / "gpt2-12.mlir"
 EXAMPLES = ROOT / "examples" / "gpt2"
@@ -38,27 +37,27 @@ def make_plans(graph, strategy, precision):
         with tempfile.TemporaryDirectory() as name:
             path = pathlib.Path(name) / "strategy.textproto"
             path.write_text(strategy + more)
-            subprocess.run(["dist-opt", graph, f"--strategy={path}", f"--plan={name}/plan.json", "--to=schedule", "-o", "/dev/null", "--quiet"],
-                           check=True, stderr=subprocess.DEVNULL)
+            run("dist-opt", graph, f"--strategy={path}", f"--plan={name}/plan.json", "--to=schedule", "-o", "/dev/null", "--quiet")
             plans.append(json.loads((path.parent / "plan.json").read_text()))
     return plans
 
 
-def count_bytes(graph, strategy, precision):
-    """The bytes that a rank sends in a step, without and with `reproducible`."""
-    return [plan["totals"]["bytes"] for plan in make_plans(graph, strategy, precision)]
+def make_example_plans(mesh, precision):
+    """Those of GPT-2 on the mesh of an example."""
+    return make_plans(GRAPH, (EXAMPLES / f"{mesh}.textproto").read_text(), precision)
 
 
-def compare_example(mesh, precision):
-    """The bytes of GPT-2 on the mesh of an example."""
-    return count_bytes(GRAPH, (EXAMPLES / f"{mesh}.textproto").read_text(), precision)
+def get_bytes(plans):
+    """The bytes that a rank sends in a step, of each plan."""
+    return [plan["totals"]["bytes"] for plan in plans]
 
 
 def count_scattered(plan):
     return sum(conversion["kind"] == "c_reducescatter" for conversion in plan["programs"][0]["conversions"])
 
 
-def show(network, mesh, precision, sent):
+def show(network, mesh, precision, plans):
+    sent = get_bytes(plans)
     print(f"{network:8} {precision:4} {mesh:16} {sent[0]:>12,} {sent[1]:>12,} {sent[1] / sent[0]:.3f}", flush=True)
 
 
@@ -67,7 +66,7 @@ def show_all():
         for precision in ("f32", "bf16"):
             if precision == "f32" and "BF16" in example.read_text():
                 continue
-            show("gpt2-12", example.stem, precision, compare_example(example.stem, precision))
+            show("gpt2-12", example.stem, precision, make_example_plans(example.stem, precision))
     for network, meshes in SMALL_MESHES.items():
         with tempfile.TemporaryDirectory() as name:
             graph = pathlib.Path(name) / "graph.mlir"
@@ -75,23 +74,23 @@ def show_all():
             for mesh in meshes:
                 for precision in ("f32", "bf16"):
                     strategy = make_strategy(NETWORKS[network], mesh, "adamw").replace('fetch: "grad/*"\n', "")
-                    show(network, mesh, precision, count_bytes(graph, strategy, precision))
+                    show(network, mesh, precision, make_plans(graph, strategy, precision))
 
 
 def check():
     for precision, size in (("f32", 4), ("bf16", 2)):
-        without, fixed = compare_example("tp2", precision)
+        without, fixed = get_bytes(make_example_plans("tp2", precision))
         if not without <= fixed <= without + 100_000:
             sys.exit(f"tp2, {precision}: {fixed} bytes instead of {without}")
-        without, fixed = compare_example("dp2", precision)
+        without, fixed = get_bytes(make_example_plans("dp2", precision))
         # The gradient's shards of the other rank; an all-reduce sends as many again to gather them.
         table = 50257 * 768 * size // 2
         if not 0 <= fixed - without - table <= 1000:
             sys.exit(f"dp2, {precision}: {fixed} bytes instead of {without} and {table} of the tied embedding")
-    plans = make_plans(GRAPH, (EXAMPLES / "tp2-sequence.textproto").read_text(), "f32")
-    without, fixed = (plan["totals"]["bytes"] for plan in plans)
-    if fixed > 1.02 * without or count_scattered(plans[0]) != count_scattered(plans[1]):
-        sys.exit(f"tp2-sequence: {fixed} bytes instead of {without}, {count_scattered(plans[1])} scattered reductions instead of {count_scattered(plans[0])}")
+    plans = make_example_plans("tp2-sequence", "f32")
+    (without, fixed), scattered = get_bytes(plans), [count_scattered(plan) for plan in plans]
+    if fixed > 1.02 * without or scattered[0] != scattered[1]:
+        sys.exit(f"tp2-sequence: {fixed} bytes instead of {without}, {scattered[1]} scattered reductions instead of {scattered[0]}")
 
 
 if sys.argv[1:] == ["--all"]:

@@ -1,0 +1,23 @@
+//===- Classes.h - coordinates that belong together -------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_SUPPORT_CLASSES_H
+#define MESHWRIGHT_SUPPORT_CLASSES_H
+
+#include "mlir/IR/BuiltinAttributes.h"
+
+namespace meshwright {
+
+/// Coordinates of an axis, in ascending order.
+using CoordinateClass = llvm::SmallVector<int64_t>;
+
+/// Divides the coordinates 0 to before `size` into classes of those that the same `lists` (DenseI64ArrayAttr) name, in
+/// the order of the first of each. One class may be of those that no list names.
+llvm::SmallVector<CoordinateClass> divideByLists(int64_t size, llvm::ArrayRef<mlir::Attribute> lists);
+
+} // namespace meshwright
+
+#endif
