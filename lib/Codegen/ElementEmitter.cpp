@@ -153,10 +153,6 @@ ElementEmitter::ElementEmitter(const KernelPlan &plan, LoopBuilder &builder, Val
       stages[store.node->stage].stores.push_back(index);
 }
 
-bool ElementEmitter::isLinear(const LinearForm &form) const {
-  return llvm::all_of(form.terms, [&](auto term) { return plan.variables[term.first].kind == Variables::Loop; });
-}
-
 Type ElementEmitter::toVectorType(Type type) {
   if (lanes == 1)
     return type;
@@ -407,21 +403,14 @@ static std::optional<Pieces> findPieces(const Node *node) {
 
 /// The only piece that the iterations which run now read, of those that begin at `starts` along `index`.
 std::optional<unsigned> ElementEmitter::findPiece(ArrayRef<int64_t> starts, const LinearForm &index) const {
-  if (!isLinear(index))
+  bool isAscending = llvm::all_of(index.terms, [](const auto &term) { return term.second >= 0; });
+  auto range = plan.variables.getRange(index, ranges);
+  if (!range || !isAscending || !plan.variables.isOfLoops(index))
     return std::nullopt;
-  int64_t first = 0, last = 0;
-  for (auto [loop, coefficient] : index.terms) {
-    if (coefficient < 0)
-      return std::nullopt;
-    auto range = ranges.find(loop);
-    auto [from, to] = range == ranges.end() ? std::pair(int64_t(0), plan.variables[loop].extent) : range->second;
-    first += coefficient * from;
-    last += coefficient * (to - 1);
-  }
   auto getNumber = [&](int64_t at) { return llvm::upper_bound(starts, at) - starts.begin() - 1; };
-  if (getNumber(first) != getNumber(last))
+  if (getNumber(range->first) != getNumber(range->second))
     return std::nullopt;
-  return static_cast<unsigned>(getNumber(first));
+  return static_cast<unsigned>(getNumber(range->first));
 }
 
 SmallVector<int64_t> ElementEmitter::findCuts(unsigned loop, int64_t grain) const {
@@ -431,7 +420,7 @@ SmallVector<int64_t> ElementEmitter::findCuts(unsigned loop, int64_t grain) cons
   for (const auto &node : plan.nodes) {
     std::optional<Pieces> pieces = findPieces(node.get());
     int64_t coefficient = pieces ? pieces->index.getCoefficient(loop) : 0;
-    if (coefficient <= 0 || !isLinear(pieces->index))
+    if (coefficient <= 0 || !plan.variables.isOfLoops(pieces->index))
       continue;
     auto others = plan.variables.getRange(pieces->index + LinearForm::variable(loop) * -coefficient);
     // This loop alone says which piece it is.

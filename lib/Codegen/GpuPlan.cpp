@@ -146,9 +146,8 @@ bool LaunchPlanner::addSums(unsigned index, bool afterRows) {
   GpuLaunchPlan launch;
   launch.mapping = GpuLaunchPlan::Sums;
   setLoops(launch, [&](unsigned loop) { return reduction.position.uses(loop); });
-  bool isLinear = llvm::all_of(reduction.position.terms,
-                               [&](const auto &term) { return plan.variables[term.first].kind == Variables::Loop; });
-  if (!isLinear || launch.numOuter != types[numInputs + *reduction.output].getNumElements() ||
+  if (!plan.variables.isOfLoops(reduction.position) ||
+      launch.numOuter != types[numInputs + *reduction.output].getNumElements() ||
       (afterRows && !isKnown(reduction.input)))
     return false;
   for (GpuLaunchPlan &other : launches)

@@ -41,7 +41,8 @@ Value LoopEmitter::sumLanes(const Reduction &reduction, Value vector) {
 
 /// True if the sum is carried in registers along the innermost loop instead of in memory.
 bool LoopEmitter::isCarried(const Reduction &reduction) const {
-  return reduction.row || (laneLoop && isLinear(reduction.position) && !reduction.position.uses(*laneLoop));
+  return reduction.row ||
+         (laneLoop && plan.variables.isOfLoops(reduction.position) && !reduction.position.uses(*laneLoop));
 }
 
 /// Lanes must not meet in memory: where a position is not linear, elements are computed one by one.
@@ -49,7 +50,7 @@ unsigned LoopEmitter::chooseWidth() const {
   if (!laneLoop)
     return 1;
   for (const Reduction &reduction : plan.reductions)
-    if (reduction.output && !isLinear(reduction.position))
+    if (reduction.output && !plan.variables.isOfLoops(reduction.position))
       return 1;
   return getStep(plan.variables[*laneLoop].extent);
 }

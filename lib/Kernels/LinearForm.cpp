@@ -68,13 +68,19 @@ void Variables::join(unsigned outer, unsigned inner) {
     llvm::erase_if(variable.base.terms, [&](const auto &term) { return term.first == outer; });
 }
 
-std::optional<std::pair<int64_t, int64_t>> Variables::getRange(const LinearForm &form) const {
+bool Variables::isOfLoops(const LinearForm &form) const {
+  return llvm::all_of(form.terms, [&](const auto &term) { return variables[term.first].kind == Loop; });
+}
+
+std::optional<std::pair<int64_t, int64_t>> Variables::getRange(const LinearForm &form, const Ranges &narrowed) const {
   int64_t least = form.constant, greatest = form.constant;
   for (auto [index, coefficient] : form.terms) {
-    int64_t extent = variables[index].extent;
-    if (extent < 1)
+    auto range = narrowed.find(index);
+    auto [from, to] = range == narrowed.end() ? std::pair(int64_t(0), variables[index].extent) : range->second;
+    if (to <= from)
       return std::nullopt;
-    (coefficient > 0 ? greatest : least) += coefficient * (extent - 1);
+    least += coefficient * (coefficient > 0 ? from : to - 1);
+    greatest += coefficient * (coefficient > 0 ? to - 1 : from);
   }
   return std::make_pair(least, greatest);
 }

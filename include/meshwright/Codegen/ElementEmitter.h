@@ -44,8 +44,6 @@ protected:
   llvm::SmallVector<Node *> getRoots(const Stage &stage) const;
   llvm::MapVector<Node *, unsigned> findRepeated() const;
   mlir::Value combine(const schedule::Reduction &reduction, mlir::Value lhs, mlir::Value rhs);
-  /// True if `form` uses loops only; quotients and remainders change along loops that they do not name.
-  bool isLinear(const LinearForm &form) const;
 
   /// Where the iterations of `loop` are cut, from 0 to its extent, so that each piece reads one of the tensors that a
   /// node puts side by side; at multiples of `grain` alone.
@@ -69,7 +67,7 @@ protected:
   /// The loops' variables as values.
   llvm::DenseMap<unsigned, mlir::Value> ivs;
   /// The iterations, from the first to before the last, of loops that run in pieces now.
-  llvm::DenseMap<unsigned, std::pair<int64_t, int64_t>> ranges;
+  schedule::Variables::Ranges ranges;
   /// The innermost loop, and the number of its elements that are computed at a time.
   std::optional<unsigned> laneLoop;
   unsigned lanes = 1;

@@ -12,6 +12,7 @@
 #define MESHWRIGHT_KERNELS_LINEARFORM_H
 
 #include "mlir/IR/AffineExpr.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"
 #include <optional>
 
@@ -58,8 +59,13 @@ public:
   /// Extends the loop `inner` to run through `outer` as well; the caller has to drop `outer` from its forms.
   void join(unsigned outer, unsigned inner);
 
-  /// The least and the greatest value of `form`; nullopt if a variable's range is unknown.
-  std::optional<std::pair<int64_t, int64_t>> getRange(const LinearForm &form) const;
+  /// True if `form` uses loops only; quotients and remainders change along loops that they do not name.
+  bool isOfLoops(const LinearForm &form) const;
+  /// Values of variables, each from the first number to before the second.
+  using Ranges = llvm::DenseMap<unsigned, std::pair<int64_t, int64_t>>;
+  /// The least and the greatest value of `form` while the variables in `narrowed` are in these ranges; nullopt if a
+  /// variable's range is unknown.
+  std::optional<std::pair<int64_t, int64_t>> getRange(const LinearForm &form, const Ranges &narrowed = Ranges()) const;
   LinearForm floorDiv(const LinearForm &form, int64_t divisor);
   LinearForm mod(const LinearForm &form, int64_t divisor);
   /// `expr` with `dims` in place of its dimensions.

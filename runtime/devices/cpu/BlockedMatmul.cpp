@@ -195,8 +195,10 @@ template <typename A> struct Rounding {
 
 template <typename A> Rounding<A> getRounding(DType type) {
   if constexpr (std::is_same_v<A, float>) {
-    if (type == BF16)
-      return {selectBFloat16Loops().round, selectBFloat16Loops().add};
+    if (type == BF16) {
+      BFloat16Loops loops = selectBFloat16Loops();
+      return {loops.round, loops.add};
+    }
     return dispatch(type, [](auto zero) -> Rounding<A> {
       if constexpr (isNarrowFloat<decltype(zero)>)
         return {roundSums<A, decltype(zero)>};
