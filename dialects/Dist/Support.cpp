@@ -89,6 +89,11 @@ bool dist::covers(DictionaryAttr on, const Mesh &mesh, ArrayRef<int64_t> coordin
   });
 }
 
+bool dist::covers(DictionaryAttr on, StringRef axis, int64_t coordinate) {
+  auto list = on ? on.getAs<DenseI64ArrayAttr>(axis) : DenseI64ArrayAttr();
+  return !list || llvm::is_contained(list.asArrayRef(), coordinate);
+}
+
 Value dist::getCoordinate(StringAttr axis, Operation *user) {
   Block *block = user->getBlock();
   for (auto known : block->getOps<CoordinateOp>())

@@ -31,6 +31,8 @@ bool covers(mlir::DictionaryAttr outer, mlir::DictionaryAttr inner);
 bool holds(mlir::func::FuncOp func, mlir::DictionaryAttr support);
 /// True if the rank with these coordinates is in `on`.
 bool covers(mlir::DictionaryAttr on, const Mesh &mesh, llvm::ArrayRef<int64_t> coordinates);
+/// True if `coordinate` of `axis` is among those that `on` lists, ranks or times; without a list of the axis all are.
+bool covers(mlir::DictionaryAttr on, llvm::StringRef axis, int64_t coordinate);
 /// The coordinate of the rank on `axis`, for `user`: that of an operation before it, or of a new one at the beginning
 /// of its block.
 mlir::Value getCoordinate(mlir::StringAttr axis, mlir::Operation *user);

@@ -14,9 +14,6 @@
 
 namespace meshwright::exporter {
 
-/// True if `coordinate` of `axis` is among those that `on` lists, ranks or times; without a list of the axis all are.
-bool isAmong(mlir::DictionaryAttr on, llvm::StringRef axis, int64_t coordinate);
-
 /// A part of the action `source`, before it: without operations, with the arguments and results of the whole, and with
 /// `suffix` after its name. `mapping` gets its arguments for those of the source.
 mlir::func::FuncOp createPart(mlir::func::FuncOp source, const llvm::Twine &suffix, mlir::SymbolTable &symbols,

@@ -10,13 +10,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "Pipeline.h"
-#include "Actions.h"
 #include "Exchanges.h"
 #include "Ports.h"
 #include "Steps.h"
 #include "dialects/Common/Traits.h"
 #include "dialects/Dist/Support.h"
-#include "mlir/IR/IRMapping.h"
+#include "meshwright/Support/Programs.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringMap.h"
@@ -39,7 +38,7 @@ public:
 private:
   LogicalResult divide();
   /// True if the ranks at `coordinate` of the axis of stages are among `on`.
-  bool isAt(DictionaryAttr on, int64_t coordinate) const { return isAmong(on, axisName, coordinate); }
+  bool isAt(DictionaryAttr on, int64_t coordinate) const { return covers(on, axisName, coordinate); }
   CollectiveOp findSend(func::FuncOp func) const;
   void storeSentLikeSources();
   bool isReturned(func::FuncOp func, unsigned index, int64_t coordinate) const;
@@ -172,13 +171,10 @@ FailureOr<func::FuncOp> PipelineWriter::specialize(func::FuncOp source, int64_t 
     return failure();
   if (needed->empty())
     return func::FuncOp();
-  auto func = cast<func::FuncOp>(source->cloneWithoutRegions());
-  SymbolTable(module).insert(func);
   IRMapping mapping;
-  Block *entry = func.addEntryBlock();
-  for (auto [before, after] : llvm::zip_equal(source.getArguments(), entry->getArguments()))
-    mapping.map(before, after);
-  auto builder = OpBuilder::atBlockEnd(entry);
+  func::FuncOp func = cloneSignature(source, mapping);
+  SymbolTable(module).insert(func);
+  auto builder = OpBuilder::atBlockEnd(&func.getBody().front());
   for (Operation *op : llvm::reverse(*needed)) {
     if (auto ret = dyn_cast<func::ReturnOp>(op)) {
       SmallVector<Value> values;

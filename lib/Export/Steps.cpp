@@ -35,7 +35,7 @@ public:
   SmallVector<StepAction> run();
 
 private:
-  bool includes(DictionaryAttr when, int64_t step) const { return isAmong(when, axis, step); }
+  bool includes(DictionaryAttr when, int64_t step) const { return covers(when, axis, step); }
   llvm::SetVector<Attribute> findLists();
   func::FuncOp makeAction(int64_t step, const Twine &suffix);
   void copySum(AccumulateOp op, int64_t step, IRMapping &mapping);
@@ -116,7 +116,7 @@ SmallVector<StepAction> StepDivider::run() {
   if (classes.size() == 1)
     return {StepAction{source}};
   SmallVector<StepAction> actions;
-  for (const CoordinateClass &steps : classes) {
+  for (const auto &[isNamed, steps] : classes) {
     bool isLast = steps.back() == size - 1;
     actions.push_back({makeAction(steps.front(), isLast ? Twine() : ".step" + Twine(steps.front())), steps});
   }

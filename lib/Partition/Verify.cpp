@@ -164,9 +164,8 @@ LogicalResult Verifier::verifyStage(Operation *op) {
   auto list = on ? on.getAs<DenseI64ArrayAttr>(axis) : DenseI64ArrayAttr();
   auto conversion = dyn_cast<ConversionOpInterface>(op);
   bool isBetween = conversion && llvm::is_contained(conversion.getAxes().getAsValueRange<StringAttr>(), axis);
-  bool isThere = !list || llvm::is_contained(list.asArrayRef(), **coordinate);
   bool isAlone = (list ? list.size() : mesh.getSize(stages->getAxis())) == 1;
-  if (isThere && (isBetween || isAlone))
+  if (covers(on, axis, **coordinate) && (isBetween || isAlone))
     return success();
   return op->emitOpError() << "is of stage " << *getStage(op) << ", which coordinate " << **coordinate << " of axis \""
                            << axis << "\" computes, but runs on " << (on ? on : DictionaryAttr::get(op->getContext()));

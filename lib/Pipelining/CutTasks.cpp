@@ -14,7 +14,7 @@
 #include "dialects/Dist/Times.h"
 #include "meshwright/Pipelining/Passes.h"
 #include "meshwright/Support/NeededTimes.h"
-#include "mlir/IR/IRMapping.h"
+#include "meshwright/Support/Programs.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace meshwright::schedule {
@@ -106,7 +106,7 @@ void Cutter::takePlaceDuring(Operation *op, int64_t microBatch) {
 /// All actions take the arguments of the step; the update gives its results.
 void Cutter::createFunction(ActionIndex index) {
   const Action &action = getAction(index);
-  auto func = cast<func::FuncOp>(source->cloneWithoutRegions());
+  func::FuncOp func = cloneSignature(source, parts[index].mapping);
   if (index != Actions::kUpdate) {
     func.setResAttrsAttr(nullptr);
     func.setFunctionType(builder.getFunctionType(source.getArgumentTypes(), {}));
@@ -120,11 +120,6 @@ void Cutter::createFunction(ActionIndex index) {
   if (index == Actions::kUpdate)
     takePlaceDuring(func, pipeline.order.numMicroBatches - 1);
   symbols.insert(func, source->getIterator());
-  Block *block = func.addEntryBlock();
-  for (auto [before, after] : llvm::zip(source.getArguments(), block->getArguments())) {
-    after.setLoc(before.getLoc());
-    parts[index].mapping.map(before, after);
-  }
   parts[index].func = func;
 }
 

@@ -12,7 +12,7 @@
 #include "meshwright/Pipelining/Passes.h"
 #include "meshwright/Support/Bytes.h"
 #include "meshwright/Support/Classes.h"
-#include "mlir/IR/IRMapping.h"
+#include "meshwright/Support/Programs.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SetVector.h"
 #include <map>
@@ -147,11 +147,7 @@ Classes Classes::withTimesOf(func::FuncOp func) const {
 /// Coordinates that the same lists name, in the order of the first of each; what no list names comes last.
 SmallVector<CoordinateClass> Classes::divide(Axis axis, ArrayRef<Attribute> lists) const {
   SmallVector<CoordinateClass> classes = divideByLists(mesh.getSize(axis), lists);
-  auto *rest = llvm::find_if(classes, [&](const CoordinateClass &members) {
-    return llvm::none_of(lists, [&](Attribute list) {
-      return llvm::is_contained(cast<DenseI64ArrayAttr>(list).asArrayRef(), members.front());
-    });
-  });
+  auto *rest = llvm::find_if(classes, [](const CoordinateClass &members) { return !members.isNamed; });
   if (rest != classes.end())
     std::rotate(rest, rest + 1, classes.end());
   return classes;
@@ -163,12 +159,13 @@ SmallVector<DictionaryAttr> Classes::enumerate(MLIRContext *context, DictionaryA
   for (const auto &[axis, coordinates] : named) {
     SmallVector<CoordinateClass> classes = divide(axis, coordinates.getArrayRef());
     if (auto only = during ? during.getAs<DenseI64ArrayAttr>(mesh.getName(axis)) : DenseI64ArrayAttr())
-      llvm::erase_if(classes, [&](const CoordinateClass &members) { return only.asArrayRef() != ArrayRef(members); });
+      llvm::erase_if(
+          classes, [&](const CoordinateClass &members) { return only.asArrayRef() != ArrayRef(members.coordinates); });
     SmallVector<NamedAttrList> longer;
     for (const NamedAttrList &list : lists)
       for (const CoordinateClass &members : classes) {
         longer.push_back(list);
-        longer.back().set(mesh.getName(axis), builder.getDenseI64ArrayAttr(members));
+        longer.back().set(mesh.getName(axis), builder.getDenseI64ArrayAttr(members.coordinates));
       }
     lists = std::move(longer);
   }
@@ -353,18 +350,13 @@ static bool isIdle(func::FuncOp func) {
 FailureOr<func::FuncOp> Specializer::run() {
   if (failed(findLive()))
     return failure();
-  auto func = cast<func::FuncOp>(source->cloneWithoutRegions());
+  func::FuncOp func = cloneSignature(source, mapping);
   std::string name = source.getSymName().str();
   for (NamedAttribute entry : on)
     name += "_" + entry.getName().str() + std::to_string(cast<DenseI64ArrayAttr>(entry.getValue())[0]);
   func.setSymName(name);
   dist::setOn(func, on);
-  Block *block = func.addEntryBlock();
-  for (auto [before, after] : llvm::zip(source.getArguments(), block->getArguments())) {
-    after.setLoc(before.getLoc());
-    mapping.map(before, after);
-  }
-  auto builder = OpBuilder::atBlockEnd(block);
+  auto builder = OpBuilder::atBlockEnd(&func.getBody().front());
   const auto *next = kept.begin();
   for (Operation &op : source.getBody().front()) {
     if (next != kept.end() && *next == &op)

@@ -69,8 +69,7 @@ private:
 /// The function that does the action of `item`; null where these ranks have no part in it.
 func::FuncOp HolderChecker::findFunction(const dist::ScheduleOp::Item &item) {
   for (func::FuncOp func : actions[schedule.getActions()[item.action]]) {
-    auto slices = dist::getOn(func.getOperation()).getAs<DenseI64ArrayAttr>(dist::kSlicesAxis);
-    if (!slices || llvm::is_contained(slices.asArrayRef(), item.microBatch))
+    if (dist::covers(dist::getOn(func.getOperation()), dist::kSlicesAxis, item.microBatch))
       return func;
   }
   return {};

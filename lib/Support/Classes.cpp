@@ -23,8 +23,8 @@ SmallVector<CoordinateClass> meshwright::divideByLists(int64_t size, ArrayRef<At
   for (auto [coordinate, numbers] : llvm::enumerate(naming)) {
     auto [place, isNew] = known.try_emplace(numbers, classes.size());
     if (isNew)
-      classes.emplace_back();
-    classes[place->second].push_back(coordinate);
+      classes.push_back({!numbers.empty(), {}});
+    classes[place->second].coordinates.push_back(coordinate);
   }
   return classes;
 }

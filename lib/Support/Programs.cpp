@@ -135,6 +135,16 @@ static LogicalResult addBytes(func::FuncOp func, Sum &sum) {
   return success();
 }
 
+func::FuncOp meshwright::cloneSignature(func::FuncOp source, IRMapping &mapping) {
+  auto func = cast<func::FuncOp>(source->cloneWithoutRegions());
+  Block *entry = func.addEntryBlock();
+  for (auto [before, after] : llvm::zip_equal(source.getArguments(), entry->getArguments())) {
+    after.setLoc(before.getLoc());
+    mapping.map(before, after);
+  }
+  return func;
+}
+
 LogicalResult meshwright::verifyPrograms(ModuleOp module) {
   Sum sum;
   for (auto variable : module.getOps<net::VariableOp>()) {

@@ -11,11 +11,16 @@
 
 namespace meshwright {
 
-/// Coordinates of an axis, in ascending order.
-using CoordinateClass = llvm::SmallVector<int64_t>;
+/// The coordinates of an axis that the same lists name.
+struct CoordinateClass {
+  /// False if no list names them.
+  bool isNamed;
+  /// In ascending order.
+  llvm::SmallVector<int64_t> coordinates;
+};
 
 /// Divides the coordinates 0 to before `size` into classes of those that the same `lists` (DenseI64ArrayAttr) name, in
-/// the order of the first of each. One class may be of those that no list names.
+/// the order of the first of each.
 llvm::SmallVector<CoordinateClass> divideByLists(int64_t size, llvm::ArrayRef<mlir::Attribute> lists);
 
 } // namespace meshwright

@@ -9,6 +9,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/IRMapping.h"
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -26,6 +27,10 @@ llvm::LogicalResult verifyBody(mlir::func::FuncOp func);
 /// The reason why a program cannot have a value of that type, as a clause: "whose dimension 0 has no size". Empty if it
 /// can: values are tensors of static shape and known element types.
 std::optional<std::string> getTypeProblem(mlir::Type type);
+
+/// A function with the name, the attributes, the arguments and the results of `source`, and an empty block; it is in no
+/// module. `mapping` gets its arguments for those of the source.
+mlir::func::FuncOp cloneSignature(mlir::func::FuncOp source, mlir::IRMapping &mapping);
 
 /// Checks the invariants that passes rely on, for all functions of `module` with a body:
 /// - `verifyBody` accepts them, and `net::LoopNest` accepts their loops.
