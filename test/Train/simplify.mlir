@@ -50,6 +50,74 @@ func.func @layout(%x: tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<3x2xf32>, ten
 
 // -----
 
+// Tests that a transposed product is that of the exchanged factors where the left one has the innermost dimension, and
+// that the rest of the transposition stays, as does a product with another use.
+
+// CHECK-LABEL: func.func @exchanged_factors
+// CHECK-SAME: (%[[V:.*]]: tensor<2x16x4x8xf32>, %[[P:.*]]: tensor<2x4x1x5x16xf32>)
+func.func @exchanged_factors(%v: tensor<2x16x4x8xf32>, %p: tensor<2x4x1x5x16xf32>)
+    -> (tensor<2x5x4x1x8xf32>, tensor<2x8x4x1x5xf32>, tensor<2x4x8x1x5xf32>) {
+  // CHECK-NEXT: %[[O:.*]] = net.dot %[[P]], %[[V]] batch = [0, 1] x [0, 2] contract = [4] x [1] : tensor<2x4x1x5x16xf32>, tensor<2x16x4x8xf32> -> tensor<2x4x1x5x8xf32>
+  // CHECK-NEXT: %[[T:.*]] = net.transpose %[[O]] dims = [0, 3, 1, 2, 4]
+  %0 = net.dot %v, %p batch = [0, 2] x [0, 1] contract = [1] x [4] : tensor<2x16x4x8xf32>, tensor<2x4x1x5x16xf32> -> tensor<2x4x8x1x5xf32>
+  %1 = net.transpose %0 dims = [0, 4, 1, 3, 2] : tensor<2x4x8x1x5xf32> -> tensor<2x5x4x1x8xf32>
+  // CHECK-NEXT: %[[E:.*]] = net.exponential %[[P]]
+  // CHECK-NEXT: %[[D:.*]] = net.dot %[[V]], %[[E]]
+  // CHECK-NEXT: %[[U:.*]] = net.transpose %[[D]] dims = [0, 2, 1, 3, 4]
+  %3 = net.exponential %p : tensor<2x4x1x5x16xf32>
+  %4 = net.dot %v, %3 batch = [0, 2] x [0, 1] contract = [1] x [4] : tensor<2x16x4x8xf32>, tensor<2x4x1x5x16xf32> -> tensor<2x4x8x1x5xf32>
+  %5 = net.transpose %4 dims = [0, 2, 1, 3, 4] : tensor<2x4x8x1x5xf32> -> tensor<2x8x4x1x5xf32>
+  // CHECK-NEXT: return %[[T]], %[[U]], %[[D]]
+  return %1, %5, %4 : tensor<2x5x4x1x8xf32>, tensor<2x8x4x1x5xf32>, tensor<2x4x8x1x5xf32>
+}
+
+// -----
+
+// Tests that a conversion to a type that holds every value, and back, folds, and that others do not.
+
+// CHECK-LABEL: func.func @conversions_back
+// CHECK-SAME: (%[[B:.*]]: tensor<3xbf16>, %[[I:.*]]: tensor<3xi8>, %[[P:.*]]: tensor<3xi1>, %[[U:.*]]: tensor<3xui16>, %[[E:.*]]: tensor<3xf8E5M2>, %[[F:.*]]: tensor<3xf4E2M1FN>)
+func.func @conversions_back(%b: tensor<3xbf16>, %i: tensor<3xi8>, %p: tensor<3xi1>, %u: tensor<3xui16>, %e: tensor<3xf8E5M2>, %f: tensor<3xf4E2M1FN>)
+    -> (tensor<3xbf16>, tensor<3xbf16>, tensor<3xi8>, tensor<3xi1>, tensor<3xui16>, tensor<3xf8E5M2>, tensor<3xf8E5M2>, tensor<3xf4E2M1FN>, tensor<3xbf16>) {
+  %0 = net.convert %b : tensor<3xbf16> -> tensor<3xf32>
+  %1 = net.convert %0 : tensor<3xf32> -> tensor<3xbf16>
+  // The exponents of f16 are too few.
+  // CHECK: %[[HALF:.*]] = net.convert %[[B]] : tensor<3xbf16> -> tensor<3xf16>
+  // CHECK-NEXT: %[[BACK:.*]] = net.convert %[[HALF]]
+  %2 = net.convert %b : tensor<3xbf16> -> tensor<3xf16>
+  %3 = net.convert %2 : tensor<3xf16> -> tensor<3xbf16>
+  %4 = net.convert %i : tensor<3xi8> -> tensor<3xbf16>
+  %5 = net.convert %4 : tensor<3xbf16> -> tensor<3xi8>
+  %6 = net.convert %p : tensor<3xi1> -> tensor<3xf32>
+  %7 = net.convert %6 : tensor<3xf32> -> tensor<3xi1>
+  // 16 bits of an integer are too many for bf16.
+  // CHECK-NEXT: %[[ROUNDED:.*]] = net.convert %[[U]] : tensor<3xui16> -> tensor<3xbf16>
+  // CHECK-NEXT: %[[WHOLE:.*]] = net.convert %[[ROUNDED]]
+  %8 = net.convert %u : tensor<3xui16> -> tensor<3xbf16>
+  %9 = net.convert %8 : tensor<3xbf16> -> tensor<3xui16>
+  %10 = net.convert %e : tensor<3xf8E5M2> -> tensor<3xf16>
+  %11 = net.convert %10 : tensor<3xf16> -> tensor<3xf8E5M2>
+  // There is no infinity.
+  // CHECK-NEXT: %[[FINITE:.*]] = net.convert %[[E]] : tensor<3xf8E5M2> -> tensor<3xf8E5M2FNUZ>
+  // CHECK-NEXT: %[[LOST:.*]] = net.convert %[[FINITE]]
+  %12 = net.convert %e : tensor<3xf8E5M2> -> tensor<3xf8E5M2FNUZ>
+  %13 = net.convert %12 : tensor<3xf8E5M2FNUZ> -> tensor<3xf8E5M2>
+  // There is no negative zero.
+  // CHECK-NEXT: %[[UNSIGNED:.*]] = net.convert %[[F]] : tensor<3xf4E2M1FN> -> tensor<3xf8E4M3FNUZ>
+  // CHECK-NEXT: %[[POSITIVE:.*]] = net.convert %[[UNSIGNED]]
+  %14 = net.convert %f : tensor<3xf4E2M1FN> -> tensor<3xf8E4M3FNUZ>
+  %15 = net.convert %14 : tensor<3xf8E4M3FNUZ> -> tensor<3xf4E2M1FN>
+  // Sums travel in f32.
+  // CHECK-NEXT: %[[WIDE:.*]] = net.convert %[[B]] {dist.defer_reduction}
+  // CHECK-NEXT: %[[NARROW:.*]] = net.convert %[[WIDE]]
+  %16 = net.convert %b {dist.defer_reduction} : tensor<3xbf16> -> tensor<3xf32>
+  %17 = net.convert %16 : tensor<3xf32> -> tensor<3xbf16>
+  // CHECK-NEXT: return %[[B]], %[[BACK]], %[[I]], %[[P]], %[[WHOLE]], %[[E]], %[[LOST]], %[[POSITIVE]], %[[NARROW]]
+  return %1, %3, %5, %7, %9, %11, %13, %15, %17 : tensor<3xbf16>, tensor<3xbf16>, tensor<3xi8>, tensor<3xi1>, tensor<3xui16>, tensor<3xf8E5M2>, tensor<3xf8E5M2>, tensor<3xf4E2M1FN>, tensor<3xbf16>
+}
+
+// -----
+
 // Tests that one element of a constant is a splat, and that arithmetic on it folds: distances of threefry's rotations.
 
 // CHECK-LABEL: func.func @elements_of_constants

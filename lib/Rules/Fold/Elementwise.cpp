@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Attach.h"
+#include "dialects/Dist/Support.h"
 #include "llvm/ADT/APSInt.h"
 
 using namespace mlir;
@@ -206,10 +207,38 @@ static Value convertFromInteger(ConvertOp op, NetBuilder &build, const APInt &va
   return makeSplat(build, op.getResult(), FloatAttr::get(to, result));
 }
 
+/// True if a conversion from one type to the other keeps every value.
+static bool keepsEveryValue(Type from, Type to) {
+  auto ints = dyn_cast<IntegerType>(from), toInts = dyn_cast<IntegerType>(to);
+  auto floats = dyn_cast<FloatType>(to);
+  if (ints && toInts)
+    return ints.isUnsigned() == toInts.isUnsigned() && ints.getWidth() <= toInts.getWidth();
+  if (ints && floats)
+    return ints.getWidth() <= APFloat::semanticsPrecision(floats.getFloatSemantics());
+  if (!isa<FloatType>(from) || !floats)
+    return false;
+  const llvm::fltSemantics &source = cast<FloatType>(from).getFloatSemantics(), &target = floats.getFloatSemantics();
+  auto hasNegativeZero = [](const llvm::fltSemantics &type) {
+    return APFloat::semanticsHasZero(type) && APFloat::getZero(type, /*Negative=*/true).isNegative();
+  };
+  auto keeps = [&](auto has) { return !has(source) || has(target); };
+  return APFloat::isRepresentableBy(source, target) && keeps(APFloat::semanticsHasInf) &&
+         keeps(APFloat::semanticsHasNaN) && keeps(hasNegativeZero);
+}
+
+/// x as another type that keeps every value, and then as its own type again: x. Not where sums travel in the other type.
+static Value foldConvertBack(ConvertOp op) {
+  auto there = op.getOperand().getDefiningOp<ConvertOp>();
+  if (!there || there.getOperand().getType() != op.getResult().getType() || dist::defersReduction(there))
+    return {};
+  bool keeps = keepsEveryValue(elementTypeOf(there.getOperand()), elementTypeOf(there.getResult()));
+  return keeps ? there.getOperand() : Value();
+}
+
 static Value foldConvert(ConvertOp op, NetBuilder &build) {
   SplatElementsAttr splat = getSplat(op.getOperand());
   if (!splat)
-    return op.getOperand().getType() == op.getResult().getType() ? op.getOperand() : Value();
+    return op.getOperand().getType() == op.getResult().getType() ? op.getOperand() : foldConvertBack(op);
   Type from = splat.getElementType(), to = elementTypeOf(op.getResult());
   if (!isa<FloatType>(from))
     return convertFromInteger(op, build, splat.getSplatValue<APInt>(), isUnsigned(from), to);

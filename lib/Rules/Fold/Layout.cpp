@@ -38,20 +38,27 @@ static Value foldReshape(ReshapeOp op, NetBuilder &build) {
   return {};
 }
 
-/// The transposed product is that of the factors in the other order, where only the two groups of free dimensions
-/// change places. A product that others use stays.
+/// A transposed product is that of the factors in the other order where its innermost dimension is one of the left
+/// factor: rows that are written, and read, stay rows in memory. What else the transposition does remains. A product
+/// that others use stays.
 static Value foldTransposedDot(TransposeOp op, NetBuilder &build) {
   auto dot = op.getOperand().getDefiningOp<DotOp>();
   if (!dot || !dot->hasOneUse())
     return {};
   int64_t batch = dot.getLhsBatch().size(), left = dot.getLhsFree().size(), right = dot.getRhsFree().size();
-  SmallVector<int64_t> swapped = llvm::to_vector(llvm::seq<int64_t>(0, batch));
-  llvm::append_range(swapped, llvm::seq<int64_t>(batch + left, batch + left + right));
-  llvm::append_range(swapped, llvm::seq<int64_t>(batch, batch + left));
-  if (op.getPermutation() != ArrayRef<int64_t>(swapped))
+  int64_t innermost = -1;
+  for (auto [dim, size] : llvm::zip_equal(op.getPermutation(), shapeOf(op.getResult())))
+    if (size != 1)
+      innermost = dim;
+  if (innermost < batch || innermost >= batch + left)
     return {};
-  return build.dot(dot.getRhs(), dot.getLhs(), dot.getRhsBatch(), dot.getLhsBatch(), dot.getRhsContract(),
-                   dot.getLhsContract(), elementTypeOf(op.getResult()));
+  SmallVector<int64_t> permutation;
+  for (int64_t dim : op.getPermutation())
+    permutation.push_back(dim < batch ? dim : dim < batch + left ? dim + right : dim - left);
+  Value exchanged = build.dot(dot.getRhs(), dot.getLhs(), dot.getRhsBatch(), dot.getLhsBatch(), dot.getRhsContract(),
+                              dot.getLhsContract(), elementTypeOf(op.getResult()));
+  inherit(exchanged.getDefiningOp(), dot, Inherit::Replacement);
+  return build.transpose(exchanged, permutation);
 }
 
 static Value foldTranspose(TransposeOp op, NetBuilder &build) {
