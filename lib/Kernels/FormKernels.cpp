@@ -10,6 +10,7 @@
 #include "KernelProblem.h"
 #include "LoopOrder.h"
 #include "SplitConcatenations.h"
+#include "SplitReductions.h"
 #include "meshwright/Kernels/Passes.h"
 #include "meshwright/Kernels/PlannedKernel.h"
 #include "meshwright/Support/Programs.h"
@@ -348,6 +349,7 @@ struct FormKernelsPass : schedule::impl::FormKernelsPassBase<FormKernelsPass> {
             return signalPassFailure();
           }
       splitConcatenations(func.getBody().front());
+      splitReductions(func.getBody().front());
       FailureOr<net::LoopNest> nest = net::LoopNest::find(func.getBody().front());
       if (failed(nest))
         return signalPassFailure();
