@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ExpandSelections.h"
 #include "KernelProblem.h"
 #include "LoopOrder.h"
 #include "SplitConcatenations.h"
@@ -350,6 +351,7 @@ struct FormKernelsPass : schedule::impl::FormKernelsPassBase<FormKernelsPass> {
           }
       splitConcatenations(func.getBody().front());
       splitReductions(func.getBody().front());
+      expandSelections(func.getBody().front());
       FailureOr<net::LoopNest> nest = net::LoopNest::find(func.getBody().front());
       if (failed(nest))
         return signalPassFailure();

@@ -226,7 +226,8 @@ static bool keepsEveryValue(Type from, Type to) {
          keeps(APFloat::semanticsHasNaN) && keeps(hasNegativeZero);
 }
 
-/// x as another type that keeps every value, and then as its own type again: x. Not where sums travel in the other type.
+/// x as another type that keeps every value, and then as its own type again: x. Not where sums travel in the other
+/// type.
 static Value foldConvertBack(ConvertOp op) {
   auto there = op.getOperand().getDefiningOp<ConvertOp>();
   if (!there || there.getOperand().getType() != op.getResult().getType() || dist::defersReduction(there))
