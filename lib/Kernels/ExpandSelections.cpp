@@ -2,6 +2,11 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Windows of n elements are n strided slices of the operand: slice k holds element k of every window.
+//
+//   number  the k that a window selects, by comparing slices one after the other
+//   result  the sum over k of `source` where number = k and 0 elsewhere, spread to where the windows show element k
+//
 //===----------------------------------------------------------------------===//
 
 #include "ExpandSelections.h"
@@ -42,7 +47,7 @@ private:
   Value isInside(ArrayRef<int64_t> shown);
   /// The number of the element that each window selects; that of no element where all of a window is outside.
   Value select(ArrayRef<SmallVector<int64_t>> elements);
-  /// What windows add to the elements that they show as `shown`; null if that is none.
+  /// The sum that windows add to the elements that they show as `shown`; null if that is none.
   Value place(Value addends, ArrayRef<int64_t> shown);
 
   net::SelectAndScatterOp op;
@@ -145,7 +150,7 @@ Value Expansion::place(Value addends, ArrayRef<int64_t> shown) {
 Value Expansion::run() {
   SmallVector<SmallVector<int64_t>> elements = findElements();
   Value number = select(elements), zero = build.splatLike(source, 0), sum;
-  // Of two windows with an element in common, the later one shows it first.
+  // Windows add in their order: the earlier of two with a common element shows it last.
   for (size_t index = elements.size(); index-- != 0;) {
     Value isSelected = build.compare(CompareDirection::Eq, number, build.splatLike(number, static_cast<double>(index)));
     if (Value term = place(build.select(isSelected, source, zero), elements[index]))
