@@ -267,7 +267,8 @@ LogicalResult KernelLowering::simplifyMath(MathFunctions functions) {
   populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
     return llvm::is_contained({math::ExpOp::getOperationName(), math::LogOp::getOperationName(),
                                math::TanhOp::getOperationName(), math::ErfOp::getOperationName(),
-                               math::Log1pOp::getOperationName(), math::ExpM1Op::getOperationName()},
+                               math::ErfcOp::getOperationName(), math::Log1pOp::getOperationName(),
+                               math::ExpM1Op::getOperationName()},
                               name);
   });
   arith::populateExpandBFloat16Patterns(patterns);

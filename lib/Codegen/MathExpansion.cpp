@@ -338,11 +338,11 @@ template <typename Op, auto formula> struct Expand : OpRewritePattern<Op> {
 void emit::populateMathExpansionPatterns(RewritePatternSet &patterns) {
   patterns.add<Expand<math::ExpOp, &Formulas::exp>, Expand<math::ExpM1Op, &Formulas::expm1>,
                Expand<math::LogOp, &Formulas::log>, Expand<math::Log1pOp, &Formulas::log1p>,
-               Expand<math::TanhOp, &Formulas::tanh>, Expand<math::ErfOp, &Formulas::erf>>(patterns.getContext(),
-                                                                                           /*onlyDouble=*/true);
-  patterns.add<Expand<arith::RemFOp, &Formulas::remainder>, Expand<math::ErfcOp, &Formulas::erfc>,
-               Expand<math::SinOp, &Formulas::sin>, Expand<math::CosOp, &Formulas::cos>,
-               Expand<math::TanOp, &Formulas::tan>, Expand<math::Atan2Op, &Formulas::atan2>,
-               Expand<math::CbrtOp, &Formulas::cbrt>, Expand<math::PowFOp, &Formulas::pow>>(patterns.getContext(),
-                                                                                            /*onlyDouble=*/false);
+               Expand<math::TanhOp, &Formulas::tanh>, Expand<math::ErfOp, &Formulas::erf>,
+               Expand<math::ErfcOp, &Formulas::erfc>>(patterns.getContext(), /*onlyDouble=*/true);
+  patterns.add<Expand<arith::RemFOp, &Formulas::remainder>, Expand<math::SinOp, &Formulas::sin>,
+               Expand<math::CosOp, &Formulas::cos>, Expand<math::TanOp, &Formulas::tan>,
+               Expand<math::Atan2Op, &Formulas::atan2>, Expand<math::CbrtOp, &Formulas::cbrt>,
+               Expand<math::PowFOp, &Formulas::pow>>(patterns.getContext(),
+                                                     /*onlyDouble=*/false);
 }
