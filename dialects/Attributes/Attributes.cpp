@@ -112,6 +112,12 @@ void meshwright::inherit(Operation *made, Operation *origin, Inherit inheritance
   made->setDiscardableAttrs(all.getDictionary(made->getContext()));
 }
 
+void InheritingListener::notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) {
+  op->setLoc(from->getLoc());
+  inherit(op, from, Inherit::Companion);
+  made.push_back(op);
+}
+
 void meshwright::forget(Operation *clone, Inherit inheritance) {
   clone->setDiscardableAttrs(getInherited(clone, inheritance));
 }

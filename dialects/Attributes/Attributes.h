@@ -11,6 +11,7 @@
 #define MESHWRIGHT_DIALECTS_ATTRIBUTES_ATTRIBUTES_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectInterface.h"
 #include "mlir/IR/Operation.h"
 
@@ -89,6 +90,16 @@ mlir::DictionaryAttr getInherited(mlir::Operation *origin, Inherit inheritance);
 /// Gives `made` the discardable attributes that it inherits from `origin`. Its own that `origin` lacks stay, unless the
 /// inheritance removes them.
 void inherit(mlir::Operation *made, mlir::Operation *origin, Inherit inheritance);
+
+/// Gives new operations the location of the operation that they replace, and what companions inherit from it.
+struct InheritingListener : mlir::OpBuilder::Listener {
+  explicit InheritingListener(mlir::Operation *from) : from(from) {}
+  void notifyOperationInserted(mlir::Operation *op, mlir::OpBuilder::InsertPoint previous) override;
+
+  mlir::Operation *from;
+  /// In the order of their creation.
+  llvm::SmallVector<mlir::Operation *> made;
+};
 
 /// Removes from `clone`, which has all attributes of its origin, those that it does not inherit.
 void forget(mlir::Operation *clone, Inherit inheritance);

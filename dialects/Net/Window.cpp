@@ -38,6 +38,25 @@ std::optional<int64_t> WindowDim::countPlaces(int64_t extent) const {
   return padded < *window ? 0 : (padded - *window) / stride + 1;
 }
 
+std::pair<int64_t, int64_t> WindowDim::findSlice(int64_t element, int64_t places) const {
+  int64_t first = element * windowDilation;
+  return {first, first + (places - 1) * stride + 1};
+}
+
+SmallVector<SmallVector<int64_t>> net::listElements(ArrayRef<int64_t> sizes) {
+  SmallVector<SmallVector<int64_t>> elements(1);
+  for (int64_t size : sizes) {
+    SmallVector<SmallVector<int64_t>> longer;
+    for (const SmallVector<int64_t> &element : elements)
+      for (int64_t index = 0; index != size; ++index) {
+        longer.push_back(element);
+        longer.back().push_back(index);
+      }
+    elements = std::move(longer);
+  }
+  return elements;
+}
+
 //===----------------------------------------------------------------------===//
 // Functions that the verifiers share
 //===----------------------------------------------------------------------===//

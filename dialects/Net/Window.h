@@ -7,8 +7,11 @@
 #ifndef MESHWRIGHT_DIALECTS_NET_WINDOW_H
 #define MESHWRIGHT_DIALECTS_NET_WINDOW_H
 
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 namespace meshwright::net {
 
@@ -21,7 +24,13 @@ struct WindowDim {
   bool isTrivial() const { return size == 1 && stride == 1 && low == 0 && high == 0 && baseDilation == 1; }
   /// The number of places of the window in a dimension of `extent`; nothing if the computation overflows.
   std::optional<int64_t> countPlaces(int64_t extent) const;
+  /// The indices from the first to before the last at which element `element` of the window stands at so many places,
+  /// in the dimension with its gaps; they are `stride` apart.
+  std::pair<int64_t, int64_t> findSlice(int64_t element, int64_t places) const;
 };
+
+/// The indices of all elements of a window of these sizes, in row-major order.
+llvm::SmallVector<llvm::SmallVector<int64_t>> listElements(llvm::ArrayRef<int64_t> sizes);
 
 /// The length of `size` elements that are `dilation` apart; nothing if it overflows.
 std::optional<int64_t> spread(int64_t size, int64_t dilation);

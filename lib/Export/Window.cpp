@@ -65,10 +65,11 @@ Term GappedWindow::writePadded(const Term &term, const Term &gap) {
 
 Term GappedWindow::writeElement(const Term &padded, ArrayRef<int64_t> offset, ArrayRef<int64_t> places) {
   std::string box = " [";
-  for (auto [dim, index, place, stride, dilation] :
-       llvm::enumerate(offset, places, op.getStrides(), op.getWindowDilation())) {
-    int64_t start = index * dilation, limit = start + (place - 1) * stride + 1;
-    box += (dim ? ", " : "") + std::to_string(start) + ":" + std::to_string(limit) + ":" + std::to_string(stride);
+  for (auto [dim, index, place] : llvm::enumerate(offset, places)) {
+    net::WindowDim window = op.getWindow(dim);
+    auto [start, limit] = window.findSlice(index, place);
+    box +=
+        (dim ? ", " : "") + std::to_string(start) + ":" + std::to_string(limit) + ":" + std::to_string(window.stride);
   }
   return writer.op("stablehlo.slice", padded, padded.type.clone(places), box + "]");
 }
@@ -79,8 +80,7 @@ Term GappedWindow::writeSelected(const Term &operand, ArrayRef<int64_t> places) 
   Term values = writePadded(operand, writeNeutral(writer, ReduceKind::Sum, operand.getElementType()));
   Term indices = writePadded(numbers, writer.integer(i32, -1));
   Term none = writer.splat(i32, -1, places), bestValue, best = none;
-  SmallVector<int64_t> offset(places.size(), 0);
-  for (;;) {
+  for (ArrayRef<int64_t> offset : net::listElements(op.getSizes())) {
     Term value = writeElement(values, offset, places), index = writeElement(indices, offset, places);
     if (!bestValue.type) {
       bestValue = value;
@@ -93,12 +93,8 @@ Term GappedWindow::writeSelected(const Term &operand, ArrayRef<int64_t> places) 
       bestValue = writer.select(keeps, bestValue, value);
       best = writer.select(keeps, best, index);
     }
-    size_t dim = offset.size();
-    while (dim > 0 && ++offset[dim - 1] == op.getSizes()[dim - 1])
-      offset[--dim] = 0;
-    if (dim == 0)
-      return best;
   }
+  return best;
 }
 
 /// The sums of the sources by the elements that their windows select.

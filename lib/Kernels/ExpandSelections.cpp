@@ -33,14 +33,13 @@ public:
 
 private:
   int64_t getRank() const { return static_cast<int64_t>(places.size()); }
-  /// The index that element `shown` of the window has at place 0 of dimension `dim`.
+  /// The index in the operand on which element `shown` of the window stands at place 0 of dimension `dim`.
   int64_t getFirst(ArrayRef<int64_t> shown, int64_t dim) {
-    return shown[dim] * op.getWindowDilation()[dim] - op.getLow()[dim];
+    net::WindowDim window = op.getWindow(dim);
+    return window.findSlice(shown[dim], places[dim]).first - window.low;
   }
   /// The places of the window along `dim` from which element `shown` is inside, and before which it is.
   std::pair<int64_t, int64_t> findInside(ArrayRef<int64_t> shown, int64_t dim);
-  /// The elements of the window in row-major order.
-  SmallVector<SmallVector<int64_t>> findElements();
   /// Element `shown` of every window; zero outside of the operand.
   Value show(ArrayRef<int64_t> shown);
   /// True where element `shown` of a window is inside; null if it always is.
@@ -66,25 +65,12 @@ std::pair<int64_t, int64_t> Expansion::findInside(ArrayRef<int64_t> shown, int64
   return {begin, std::clamp<int64_t>(llvm::divideCeilSigned(extent - first, stride), begin, places[dim])};
 }
 
-SmallVector<SmallVector<int64_t>> Expansion::findElements() {
-  SmallVector<SmallVector<int64_t>> elements{SmallVector<int64_t>(getRank(), 0)};
-  for (int64_t dim = getRank(); dim-- > 0;) {
-    SmallVector<SmallVector<int64_t>> all;
-    for (int64_t index = 0; index != op.getSizes()[dim]; ++index)
-      for (SmallVector<int64_t> element : elements) {
-        element[dim] = index;
-        all.push_back(std::move(element));
-      }
-    elements = std::move(all);
-  }
-  return elements;
-}
-
 Value Expansion::show(ArrayRef<int64_t> shown) {
   SmallVector<int64_t> starts, limits;
   for (int64_t dim = 0; dim != getRank(); ++dim) {
-    starts.push_back(shown[dim] * op.getWindowDilation()[dim]);
-    limits.push_back(starts.back() + (places[dim] - 1) * op.getStrides()[dim] + 1);
+    auto [start, limit] = op.getWindow(dim).findSlice(shown[dim], places[dim]);
+    starts.push_back(start);
+    limits.push_back(limit);
   }
   return build.slice(padded, starts, limits, op.getStrides());
 }
@@ -148,7 +134,7 @@ Value Expansion::place(Value addends, ArrayRef<int64_t> shown) {
 }
 
 Value Expansion::run() {
-  SmallVector<SmallVector<int64_t>> elements = findElements();
+  SmallVector<SmallVector<int64_t>> elements = net::listElements(op.getSizes());
   Value number = select(elements), zero = build.splatLike(source, 0), sum;
   // Windows add in their order: the earlier of two with a common element shows it last.
   for (size_t index = elements.size(); index-- != 0;) {
@@ -174,12 +160,10 @@ void schedule::expandSelections(Block &block) {
   for (auto op : llvm::make_early_inc_range(block.getOps<net::SelectAndScatterOp>())) {
     if (!isExpanded(op))
       continue;
-    Operation *before = op->getPrevNode();
     OpBuilder builder(op);
+    InheritingListener listener(op);
+    builder.setListener(&listener);
     Value result = Expansion(op, builder).run();
-    for (Operation &made :
-         llvm::make_range(before ? std::next(before->getIterator()) : block.begin(), op->getIterator()))
-      inherit(&made, op, Inherit::Companion);
     inherit(result.getDefiningOp(), op, Inherit::Replacement);
     op.getResult().replaceAllUsesWith(result);
     op.erase();

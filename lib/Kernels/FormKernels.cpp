@@ -342,17 +342,18 @@ struct FormKernelsPass : schedule::impl::FormKernelsPassBase<FormKernelsPass> {
     for (auto func : getOperation().getOps<func::FuncOp>()) {
       if (func.isExternal())
         continue;
-      for (Operation &op : func.getBody().front())
+      Block &block = func.getBody().front();
+      for (Operation &op : block)
         for (Value result : op.getResults())
           if (!isa<RankedTensorType>(result.getType())) {
             op.emitError() << "value is of " << result.getType()
                            << "; kernels are formed of tensors, before collectives are started";
             return signalPassFailure();
           }
-      splitConcatenations(func.getBody().front());
-      splitReductions(func.getBody().front());
-      expandSelections(func.getBody().front());
-      FailureOr<net::LoopNest> nest = net::LoopNest::find(func.getBody().front());
+      splitConcatenations(block);
+      splitReductions(block);
+      expandSelections(block);
+      FailureOr<net::LoopNest> nest = net::LoopNest::find(block);
       if (failed(nest))
         return signalPassFailure();
       Former former(func, *nest, forms, options);

@@ -24,7 +24,9 @@ static ArrayRef<int64_t> findOuter(net::ReduceOp op) {
     neighbours *= shape[--next];
     dims = dims.drop_back();
   }
-  for (int64_t dim : llvm::seq(dims.empty() ? 0 : dims.back() + 1, next))
+  if (dims.empty())
+    return {};
+  for (int64_t dim : llvm::seq(dims.back() + 1, next))
     kept *= shape[dim];
   for (int64_t dim : dims)
     rows *= shape[dim];

@@ -90,9 +90,3 @@ void RoleBuilder::notifyOperationInserted(Operation *op, OpBuilder::InsertPoint)
   if (scope)
     net::kScopeAttr.set(op, scope);
 }
-
-void InheritingListener::notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) {
-  op->setLoc(from->getLoc());
-  inherit(op, from, Inherit::Companion);
-  made.push_back(op);
-}

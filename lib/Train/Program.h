@@ -69,16 +69,6 @@ private:
   mlir::StringAttr scope;
 };
 
-/// Gives new operations the role, scope and location of the operation that they replace.
-struct InheritingListener : mlir::OpBuilder::Listener {
-  explicit InheritingListener(mlir::Operation *from) : from(from) {}
-  void notifyOperationInserted(mlir::Operation *op, mlir::OpBuilder::InsertPoint previous) override;
-
-  mlir::Operation *from;
-  /// In the order of their creation.
-  llvm::SmallVector<mlir::Operation *> made;
-};
-
 } // namespace meshwright::train
 
 #endif

@@ -9,7 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Attach.h"
-#include "dialects/Dist/Support.h"
+#include "dialects/Dist/Dist.h"
 #include "llvm/ADT/APSInt.h"
 
 using namespace mlir;
