@@ -22,7 +22,17 @@ std::byte *CompiledProgram::getAddress(uint32_t index, uint32_t microBatch) cons
   return context.device.getArena(buffer.memory()) + getOffset(buffer, microBatch);
 }
 
+/// Where the program's instructions find a buffer on their target.
+std::byte *CompiledProgram::getAddress(uint32_t index, const Target &target) const {
+  const Buffer &buffer = context.program.buffers(static_cast<int>(index));
+  if (target.places)
+    if (std::optional<uint64_t> place = target.places->find(getOffset(buffer, target.microBatch)))
+      return target.device.getArena(DEVICE) + *place;
+  return getAddress(index, target.microBatch);
+}
+
 Status CompiledProgram::compile() {
+  MW_TRY(shareLoops());
   for (const ScheduleItem &item : context.program.schedule()) {
     MW_TRY_ASSIGN(const CompiledTask *task, getTask(item.task(), item.micro_batch()));
     items.push_back({task, &context.program.tasks(static_cast<int>(item.task())), item.micro_batch(), item.first_step(),
@@ -31,28 +41,82 @@ Status CompiledProgram::compile() {
   return {};
 }
 
+/// Finds the loops of all tasks that threads share, and makes the threads' devices with room for the largest one.
+Status CompiledProgram::shareLoops() {
+  auto numThreads = static_cast<uint32_t>(context.device.getNumThreads());
+  uint64_t bytes = 0;
+  bool sharesAny = false;
+  for (const ScheduleItem &item : context.program.schedule()) {
+    uint32_t microBatch = item.micro_batch() % getPeriodOf(item.task());
+    auto [entry, isNew] = tasks.try_emplace({item.task(), microBatch});
+    if (!isNew)
+      continue;
+    const Task &task = context.program.tasks(static_cast<int>(item.task()));
+    entry->second.loops = findParallelLoops(context.program, task, microBatch, numThreads);
+    for (const ParallelLoop &loop : entry->second.loops) {
+      sharesAny = true;
+      bytes = std::max(bytes, loop.places.getBytes());
+    }
+  }
+  for (uint32_t thread = 0; sharesAny && thread != numThreads; ++thread) {
+    MW_TRY_ASSIGN(std::unique_ptr<Device> device, context.device.createThreadDevice());
+    // The last thread has no copy of places.
+    uint64_t copyBytes = thread + 1 == numThreads ? 0 : bytes;
+    MW_TRY(device->allocate(copyBytes, 0, 0));
+    privateBytes += copyBytes;
+    threadDevices.push_back(std::move(device));
+  }
+  return {};
+}
+
+uint32_t CompiledProgram::getPeriodOf(uint32_t task) const {
+  return getPeriod(context.program, context.program.tasks(static_cast<int>(task)), microBatches);
+}
+
 Result<const CompiledTask *> CompiledProgram::getTask(uint32_t task, uint32_t microBatch) {
-  uint32_t period = getPeriod(context.program, context.program.tasks(static_cast<int>(task)), microBatches);
-  auto [entry, isNew] = tasks.try_emplace({task, microBatch % period});
-  if (isNew)
-    MW_TRY(compileTask(task, microBatch % period, entry->second));
-  return &entry->second;
+  microBatch %= getPeriodOf(task);
+  CompiledTask &compiled = tasks.at({task, microBatch});
+  if (compiled.instructions.empty())
+    MW_TRY(compileTask(task, microBatch, compiled));
+  return &compiled;
 }
 
 Status CompiledProgram::compileTask(uint32_t number, uint32_t microBatch, CompiledTask &compiled) {
   const Task &task = context.program.tasks(static_cast<int>(number));
   startedHere.clear();
   copiesHere.clear();
-  compiled.reserve(task.instructions_size());
-  for (const Instruction &instruction : task.instructions()) {
+  std::vector<CompiledInstruction> &instructions = compiled.instructions;
+  auto size = static_cast<size_t>(task.instructions_size());
+  instructions.reserve(size);
+  auto loop = compiled.loops.begin();
+  while (instructions.size() != size) {
+    if (loop != compiled.loops.end() && loop->getBegin() == instructions.size()) {
+      MW_TRY(compileLoop(task, microBatch, *loop++, compiled));
+      continue;
+    }
     // A product that computes its epilogue has done the work of the next kernel.
-    bool isDone = !compiled.empty() && compiled.back().kind == CompiledInstruction::Kind::Matmul &&
-                  context.device.hasEpilogue(compiled.back().number);
+    bool isDone = !instructions.empty() && instructions.back().kind == CompiledInstruction::Kind::Matmul &&
+                  context.device.hasEpilogue(instructions.back().number);
     CompiledInstruction next{.kind = CompiledInstruction::Kind::Done, .to = nullptr};
     if (!isDone) {
-      MW_TRY_ASSIGN(next, compileInstruction(number, instruction, microBatch));
+      MW_TRY_ASSIGN(next,
+                    compileInstruction(number, task.instructions(static_cast<int>(instructions.size())), microBatch));
     }
-    compiled.push_back(next);
+    instructions.push_back(next);
+  }
+  return {};
+}
+
+/// Prepares each thread's part of a loop on the thread's device.
+Status CompiledProgram::compileLoop(const Task &task, uint32_t microBatch, const ParallelLoop &loop,
+                                    CompiledTask &compiled) {
+  for (size_t thread = 0; thread != threadDevices.size(); ++thread) {
+    bool isLast = thread + 1 == threadDevices.size();
+    Target target{*threadDevices[thread], microBatch, isLast ? nullptr : &loop.places};
+    for (uint32_t i = loop.parts[thread]; i != loop.parts[thread + 1]; ++i) {
+      MW_TRY_ASSIGN(CompiledInstruction next, prepare(task.instructions(static_cast<int>(i)), target));
+      compiled.instructions.push_back(next);
+    }
   }
   return {};
 }
@@ -69,7 +133,7 @@ Result<CompiledInstruction> CompiledProgram::compileInstruction(uint32_t task, c
   uint32_t period = getPeriod(context.program, instruction, microBatches);
   auto known = prepared.find({&instruction, microBatch % period});
   if (known == prepared.end()) {
-    MW_TRY_ASSIGN(CompiledInstruction compiled, prepare(instruction, microBatch % period));
+    MW_TRY_ASSIGN(CompiledInstruction compiled, prepare(instruction, {context.device, microBatch % period}));
     known = prepared.emplace(std::pair(&instruction, microBatch % period), compiled).first;
   }
   CompiledInstruction compiled = known->second;
@@ -101,73 +165,72 @@ void CompiledProgram::connect(CompiledInstruction &compiled, uint32_t flight) {
   compiled.started = numbers.data();
 }
 
-Result<CompiledInstruction> CompiledProgram::prepare(const Instruction &instruction, uint32_t microBatch) {
+Result<CompiledInstruction> CompiledProgram::prepare(const Instruction &instruction, const Target &target) {
   CompiledInstruction compiled{};
   switch (instruction.kind_case()) {
   case Instruction::kKernel: {
     compiled.kind = CompiledInstruction::Kind::Kernel;
-    MW_TRY_ASSIGN(compiled.number, prepareKernel(instruction.kernel(), microBatch));
+    MW_TRY_ASSIGN(compiled.number, prepareKernel(instruction.kernel(), target));
     return compiled;
   }
   case Instruction::kMatmul: {
     compiled.kind = CompiledInstruction::Kind::Matmul;
-    MW_TRY_ASSIGN(compiled.number, prepareMatmul(instruction, microBatch));
+    MW_TRY_ASSIGN(compiled.number, prepareMatmul(instruction, target));
     return compiled;
   }
   case Instruction::kConvolution: {
     compiled.kind = CompiledInstruction::Kind::Convolution;
-    MW_TRY_ASSIGN(compiled.number, prepareConvolution(instruction, microBatch));
+    MW_TRY_ASSIGN(compiled.number, prepareConvolution(instruction, target));
     return compiled;
   }
   case Instruction::kCollective: {
     compiled.kind =
         instruction.collective().start() ? CompiledInstruction::Kind::Start : CompiledInstruction::Kind::Collective;
-    MW_TRY_ASSIGN(compiled.number, prepareCollective(instruction, microBatch));
+    MW_TRY_ASSIGN(compiled.number, prepareCollective(instruction, target));
     return compiled;
   }
   case Instruction::kCopy:
-    return prepareCopy(instruction.copy(), microBatch);
+    return prepareCopy(instruction.copy(), target);
   case Instruction::kMicroBatch:
     compiled.kind = CompiledInstruction::Kind::MicroBatch;
-    compiled.to = getAddress(instruction.micro_batch().buffer(), microBatch);
+    compiled.to = getAddress(instruction.micro_batch().buffer(), target);
     return compiled;
   default:
     compiled.kind = CompiledInstruction::Kind::Coordinate;
-    compiled.to = getAddress(instruction.coordinate().buffer(), microBatch);
+    compiled.to = getAddress(instruction.coordinate().buffer(), target);
     compiled.number = context.mesh.getCoordinates(context.rank)[instruction.coordinate().axis()];
     return compiled;
   }
 }
 
-Result<uint32_t> CompiledProgram::prepareKernel(const Kernel &kernel, uint32_t microBatch) {
+Result<uint32_t> CompiledProgram::prepareKernel(const Kernel &kernel, const Target &target) {
   std::vector<std::span<std::byte>> buffers;
   for (uint32_t argument : kernel.arguments())
-    buffers.push_back({getAddress(argument, microBatch), context.program.buffers(static_cast<int>(argument)).bytes()});
-  return context.device.prepareKernel(kernel.symbol(), buffers, kernel.outputs());
+    buffers.push_back({getAddress(argument, target), context.program.buffers(static_cast<int>(argument)).bytes()});
+  return target.device.prepareKernel(kernel.symbol(), buffers, kernel.outputs());
 }
 
-Result<uint32_t> CompiledProgram::prepareMatmul(const Instruction &instruction, uint32_t microBatch) {
+Result<uint32_t> CompiledProgram::prepareMatmul(const Instruction &instruction, const Target &target) {
   const Matmul &matmul = instruction.matmul();
   const Epilogue &epilogue = matmul.epilogue();
-  MatmulAddresses addresses{getAddress(matmul.lhs(), microBatch), getAddress(matmul.rhs(), microBatch),
-                            getAddress(matmul.out(), microBatch)};
+  MatmulAddresses addresses{getAddress(matmul.lhs(), target), getAddress(matmul.rhs(), target),
+                            getAddress(matmul.out(), target)};
   if (epilogue.has_bias())
-    addresses.bias = getAddress(epilogue.bias(), microBatch);
+    addresses.bias = getAddress(epilogue.bias(), target);
   if (epilogue.has_preactivation())
-    addresses.preactivation = getAddress(epilogue.preactivation(), microBatch);
+    addresses.preactivation = getAddress(epilogue.preactivation(), target);
   if (matmul.has_epilogue())
-    addresses.finished = getAddress(epilogue.out(), microBatch);
-  return context.device.prepareMatmul(instruction, addresses);
+    addresses.finished = getAddress(epilogue.out(), target);
+  return target.device.prepareMatmul(instruction, addresses);
 }
 
-Result<uint32_t> CompiledProgram::prepareConvolution(const Instruction &instruction, uint32_t microBatch) {
+Result<uint32_t> CompiledProgram::prepareConvolution(const Instruction &instruction, const Target &target) {
   const Convolution &convolution = instruction.convolution();
-  return context.device.prepareConvolution(instruction, getAddress(convolution.lhs(), microBatch),
-                                           getAddress(convolution.rhs(), microBatch),
-                                           getAddress(convolution.out(), microBatch));
+  return target.device.prepareConvolution(instruction, getAddress(convolution.lhs(), target),
+                                          getAddress(convolution.rhs(), target), getAddress(convolution.out(), target));
 }
 
-Result<CompiledInstruction> CompiledProgram::prepareCopy(const Copy &copy, uint32_t microBatch) {
+Result<CompiledInstruction> CompiledProgram::prepareCopy(const Copy &copy, const Target &target) {
   CompiledInstruction compiled{};
   const Buffer &from = context.program.buffers(static_cast<int>(copy.from()));
   const Buffer &to = context.program.buffers(static_cast<int>(copy.to()));
@@ -177,13 +240,12 @@ Result<CompiledInstruction> CompiledProgram::prepareCopy(const Copy &copy, uint3
   compiled.kind = path == CopyPath::Within ? CompiledInstruction::Kind::Copy
                   : copy.start()           ? CompiledInstruction::Kind::HostStart
                                            : CompiledInstruction::Kind::HostCopy;
-  MW_TRY_ASSIGN(compiled.number,
-                context.device.prepareCopy(getAddress(copy.to(), microBatch), getAddress(copy.from(), microBatch),
-                                           getArrayBytes(to), path));
+  MW_TRY_ASSIGN(compiled.number, target.device.prepareCopy(getAddress(copy.to(), target),
+                                                           getAddress(copy.from(), target), getArrayBytes(to), path));
   return compiled;
 }
 
-Result<uint32_t> CompiledProgram::prepareCollective(const Instruction &instruction, uint32_t microBatch) {
+Result<uint32_t> CompiledProgram::prepareCollective(const Instruction &instruction, const Target &target) {
   const Collective &collective = instruction.collective();
   CollectiveCall call;
   call.kind = collective.kind();
@@ -192,8 +254,8 @@ Result<uint32_t> CompiledProgram::prepareCollective(const Instruction &instructi
   call.members = getMembers(collective, context.mesh, context.rank);
   // The sender is the first of the two members of a send.
   for (const CollectivePart &part : collective.parts())
-    call.parts.push_back({part.count(), part.has_in() ? getAddress(part.in(), microBatch) : nullptr,
-                          part.has_out() ? getAddress(part.out(), microBatch) : nullptr,
+    call.parts.push_back({part.count(), part.has_in() ? getAddress(part.in(), target) : nullptr,
+                          part.has_out() ? getAddress(part.out(), target) : nullptr,
                           collective.kind() == Collective::SEND ? 0 : part.root()});
   call.isStarted = collective.start();
   call.tag = collective.tag();

@@ -3,7 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Allocates the arenas of one rank, compiles its program and issues its steps: a step is replayed if the device has a
-// recording of its variant, and is issued instruction by instruction otherwise. The costs of each step are kept beside
+// recording of its variant, and is issued instruction by instruction otherwise. The threads of the rank issue their
+// parts of the loops that they share. The costs of each step are kept beside
 // its readings, because a device may still execute a step when the next one is issued.
 //
 //===----------------------------------------------------------------------===//
@@ -33,6 +34,16 @@ static std::string describe(const Instruction &instruction) {
                      instruction.location().empty() ? "" : fmt::format(" ({})", instruction.location()));
 }
 
+/// The one who issues instructions, the rank's thread or a thread in a loop, with the device that it asks.
+struct Issuer {
+  Device *device;
+  /// Its number and theirs, among those that are at work.
+  uint32_t thread = 0, numThreads = 1;
+  /// Allocations in the step that is being issued: all of them, counted in loops alone, and by libraries.
+  uint64_t allocations = 0, libraryAllocations = 0;
+  Status status = {};
+};
+
 struct Executor::Implementation {
   using Kind = CompiledInstruction::Kind;
 
@@ -45,8 +56,9 @@ struct Executor::Implementation {
   std::string rank = fmt::format("rank {}", context.rank);
   /// By the place of the step's readings.
   std::array<StepCosts, 2> costs;
-  /// Allocations by libraries in the step that is being issued.
-  uint64_t libraryAllocations = 0;
+  /// The rank's thread, and the threads in loops, the first of which is the rank's.
+  Issuer rankIssuer{&device};
+  std::vector<Issuer> loopIssuers;
   /// The device's count of host syncs when the last step was issued.
   uint64_t hostSyncs = 0;
   bool hasReadings = false;
@@ -70,6 +82,11 @@ struct Executor::Implementation {
                          : device.allocate(program.arena_bytes(), program.host_arena_bytes(), getFedBytes()));
     MW_TRY(loadConstants());
     MW_TRY(compiled.compile());
+    for (const std::unique_ptr<Device> &of : compiled.getThreadDevices()) {
+      MW_TRY(of->finishPreparation());
+      loopIssuers.push_back({of.get(), static_cast<uint32_t>(loopIssuers.size()),
+                             static_cast<uint32_t>(compiled.getThreadDevices().size())});
+    }
     return device.finishPreparation();
   }
 
@@ -90,7 +107,7 @@ struct Executor::Implementation {
 
   /// A step that is read and whose costs are noted.
   template <typename Fn> Status measure(uint32_t place, Fn &&run) {
-    libraryAllocations = 0;
+    forEachIssuer([](Issuer &issuer) { issuer.allocations = issuer.libraryAllocations = 0; });
     uint64_t before = countAllocations();
     if (hasReadings)
       MW_TRY(device.beginReadings(place).within(rank));
@@ -98,10 +115,21 @@ struct Executor::Implementation {
     if (hasReadings)
       MW_TRY(device.takeReadings(place).within(rank));
     StepCosts &cost = costs[place];
-    cost.allocations = countAllocations() - before - libraryAllocations;
-    cost.libraryAllocations = libraryAllocations;
+    cost.allocations = countAllocations() - before;
+    cost.libraryAllocations = 0;
+    forEachIssuer([&](const Issuer &issuer) {
+      // The count of the rank's thread has those of the first part of loops.
+      cost.allocations += issuer.thread == 0 ? 0 : issuer.allocations;
+      cost.libraryAllocations += issuer.libraryAllocations;
+    });
+    cost.allocations -= cost.libraryAllocations;
     cost.hostSyncs = device.getHostSyncs() - std::exchange(hostSyncs, device.getHostSyncs());
     return {};
+  }
+
+  template <typename Fn> void forEachIssuer(Fn &&fn) {
+    fn(rankIssuer);
+    std::for_each(loopIssuers.begin(), loopIssuers.end(), fn);
   }
 
   Result<std::span<std::byte>> prepareReadings(std::span<const int32_t> buffers) {
@@ -142,65 +170,133 @@ struct Executor::Implementation {
     return issued.ok() ? recorded.within(rank) : issued;
   }
 
-  /// Calls perform(item, instruction) for what a step runs, in its order.
+  /// Calls perform(item, instruction, issuer) for what a step runs, in its order; in loops that threads share, each of
+  /// them does for its part.
   template <typename Fn> Status walk(uint32_t position, Fn &&perform) {
     for (const CompiledItem &item : compiled.getItems()) {
       if (!item.runsAt(position))
         continue;
-      for (const CompiledInstruction &instruction : *item.task) {
-        if (context.isInterrupted && context.isInterrupted->load(std::memory_order_relaxed))
-          return locate(faultError("the step was interrupted"), item, instruction);
-        note(item, instruction);
-        ranges.enter(*item.source, getSource(item, instruction));
-        if (Status status = perform(item, instruction); !status.ok())
-          return locate(status, item, instruction);
+      uint32_t done = 0;
+      for (const ParallelLoop &loop : item.task->loops) {
+        MW_TRY(walkRange(item, done, loop.getBegin(), perform));
+        MW_TRY(walkLoop(item, loop, perform));
+        done = loop.getEnd();
       }
+      MW_TRY(walkRange(item, done, static_cast<uint32_t>(item.task->instructions.size()), perform));
     }
     ranges.leave();
     return {};
   }
 
+  /// Instructions that the rank's thread issues.
+  template <typename Fn> Status walkRange(const CompiledItem &item, uint32_t begin, uint32_t end, Fn &&perform) {
+    for (uint32_t i = begin; i != end; ++i) {
+      const CompiledInstruction &instruction = item.task->instructions[i];
+      enter(item, instruction);
+      MW_TRY(issue(item, instruction, rankIssuer, perform));
+    }
+    return {};
+  }
+
+  template <typename Fn> Status walkLoop(const CompiledItem &item, const ParallelLoop &loop, Fn &&perform) {
+    enter(item, item.task->instructions[loop.getBegin()]);
+    auto work = [&](int thread) {
+      Issuer &issuer = loopIssuers[static_cast<size_t>(thread)];
+      uint64_t before = countAllocations();
+      issuer.status = {};
+      for (uint32_t i = loop.parts[issuer.thread]; i != loop.parts[issuer.thread + 1] && issuer.status.ok(); ++i)
+        issuer.status = issue(item, item.task->instructions[i], issuer, perform);
+      issuer.allocations += countAllocations() - before;
+    };
+    // As a reference, which takes no memory.
+    device.runOnThreads(std::ref(work));
+    for (Issuer &issuer : loopIssuers)
+      MW_TRY(std::exchange(issuer.status, {}));
+    return {};
+  }
+
+  template <typename Fn>
+  Status issue(const CompiledItem &item, const CompiledInstruction &instruction, Issuer &issuer, Fn &&perform) {
+    if (context.isInterrupted && context.isInterrupted->load(std::memory_order_relaxed))
+      return locate(faultError("the step was interrupted"), item, instruction);
+    Status status = perform(item, instruction, issuer);
+    return status.ok() ? status : locate(status, item, instruction);
+  }
+
   Status run(uint32_t position) {
-    return walk(position, [&](const CompiledItem &item, const CompiledInstruction &instruction) {
-      return execute(instruction, item.microBatch);
+    return walk(position, [&](const CompiledItem &item, const CompiledInstruction &instruction, Issuer &issuer) {
+      return execute(instruction, item.microBatch, issuer);
     });
   }
 
   Status runTraced(uint32_t position, uint32_t place, RankTrace &trace) {
     context.communicator.setTrace(&trace.collectives);
-    MW_TRY(device.beginTrace().within(rank));
+    Status begun;
+    forEachIssuer([&](Issuer &issuer) { begun = begun.ok() ? issuer.device->beginTrace().within(rank) : begun; });
+    MW_TRY(begun);
     MW_TRY(measure(place, [&] { return fly(position, [&] { return walkMarked(position, trace); }); }));
-    auto known = device.endTrace();
-    MW_TRY(known.status().within(rank));
-    for (size_t i = 0; i != trace.entries.size(); ++i)
-      trace.entries[i].time = {known->marks[2 * i], known->marks[2 * i + 1]};
-    trace.copies = std::move(known->copies);
-    return {};
+    return placeMarks(trace);
+  }
+
+  /// The number of each item's first instruction among those of a step at `position`, then that of all.
+  std::vector<size_t> countInstructions(uint32_t position) const {
+    std::vector<size_t> before = {0};
+    for (const CompiledItem &item : compiled.getItems())
+      before.push_back(before.back() + (item.runsAt(position) ? item.task->instructions.size() : 0));
+    return before;
   }
 
   Status walkMarked(uint32_t position, RankTrace &trace) {
-    return walk(position, [&](const CompiledItem &item, const CompiledInstruction &instruction) -> Status {
-      trace.entries.push_back({getNumber(item), getNumber(item, instruction), {}});
-      MW_TRY(device.mark());
-      MW_TRY(execute(instruction, item.microBatch));
-      return device.mark();
-    });
+    std::vector<size_t> before = countInstructions(position);
+    trace.entries.resize(before.back());
+    return walk(position,
+                [&](const CompiledItem &item, const CompiledInstruction &instruction, Issuer &issuer) -> Status {
+                  uint32_t ofItem = getNumber(item), number = getNumber(item, instruction);
+                  trace.entries[before[ofItem] + number] = {ofItem, number, issuer.thread, issuer.numThreads};
+                  MW_TRY(issuer.device->mark());
+                  MW_TRY(execute(instruction, item.microBatch, issuer));
+                  return issuer.device->mark();
+                });
+  }
+
+  /// Ends the trace: each issuer has marked the begin and the end of its entries, in their order.
+  Status placeMarks(RankTrace &trace) {
+    auto ofRank = device.endTrace();
+    MW_TRY(ofRank.status().within(rank));
+    std::vector<std::vector<int64_t>> ofThreads;
+    for (Issuer &issuer : loopIssuers) {
+      auto known = issuer.device->endTrace();
+      MW_TRY(known.status().within(rank));
+      ofThreads.push_back(std::move(known->marks));
+    }
+    std::vector<size_t> next(ofThreads.size());
+    size_t nextOfRank = 0;
+    for (RankTrace::Entry &entry : trace.entries) {
+      bool isOfLoop = entry.numThreads > 1;
+      const std::vector<int64_t> &marks = isOfLoop ? ofThreads[entry.thread] : ofRank->marks;
+      size_t &at = isOfLoop ? next[entry.thread] : nextOfRank;
+      entry.time = {marks[at], marks[at + 1]};
+      at += 2;
+    }
+    trace.copies = std::move(ofRank->copies);
+    return {};
   }
 
   uint32_t getNumber(const CompiledItem &item) const {
     return static_cast<uint32_t>(&item - compiled.getItems().data());
   }
   static uint32_t getNumber(const CompiledItem &item, const CompiledInstruction &instruction) {
-    return static_cast<uint32_t>(&instruction - item.task->data());
+    return static_cast<uint32_t>(&instruction - item.task->instructions.data());
   }
   static const Instruction &getSource(const CompiledItem &item, const CompiledInstruction &instruction) {
     return item.source->instructions(static_cast<int>(getNumber(item, instruction)));
   }
 
   /// Items of the compiled program and of its schedule, instructions of a compiled task and of the task are the same.
-  void note(const CompiledItem &item, const CompiledInstruction &instruction) const {
+  void enter(const CompiledItem &item, const CompiledInstruction &instruction) {
     if (context.flight)
       context.flight->beginInstruction(getNumber(item), getNumber(item, instruction));
+    ranges.enter(*item.source, getSource(item, instruction));
   }
 
   /// Says which rank and instruction an error is of; communicators do that themselves.
@@ -219,18 +315,22 @@ struct Executor::Implementation {
   }
 
   Status profile(uint32_t position, std::vector<double> &seconds) {
-    seconds.clear();
+    std::vector<size_t> before = countInstructions(position);
+    seconds.assign(before.back(), 0);
     std::vector<std::pair<size_t, uint32_t>> collectives, copies;
-    MW_TRY(walk(position, [&](const CompiledItem &item, const CompiledInstruction &instruction) -> Status {
-      double before = getThreadSeconds();
-      MW_TRY(execute(instruction, item.microBatch));
-      if (instruction.kind == Kind::Collective || instruction.kind == Kind::Start)
-        collectives.push_back({seconds.size(), instruction.number});
-      if (instruction.kind == Kind::HostCopy || instruction.kind == Kind::HostStart)
-        copies.push_back({seconds.size(), instruction.number});
-      seconds.push_back(getThreadSeconds() - before);
-      return {};
-    }));
+    MW_TRY(
+        walk(position, [&](const CompiledItem &item, const CompiledInstruction &instruction, Issuer &issuer) -> Status {
+          size_t number = before[getNumber(item)] + getNumber(item, instruction);
+          double begun = getThreadSeconds();
+          MW_TRY(execute(instruction, item.microBatch, issuer));
+          seconds[number] = (getThreadSeconds() - begun) / issuer.numThreads;
+          // There are none of these in loops.
+          if (instruction.kind == Kind::Collective || instruction.kind == Kind::Start)
+            collectives.push_back({number, instruction.number});
+          if (instruction.kind == Kind::HostCopy || instruction.kind == Kind::HostStart)
+            copies.push_back({number, instruction.number});
+          return {};
+        }));
     for (auto [index, number] : collectives)
       seconds[index] = context.communicator.getCpuSeconds(number);
     for (auto [index, number] : copies)
@@ -238,7 +338,8 @@ struct Executor::Implementation {
     return {};
   }
 
-  Status execute(const CompiledInstruction &instruction, uint32_t microBatch) {
+  Status execute(const CompiledInstruction &instruction, uint32_t microBatch, Issuer &issuer) {
+    Device &device = *issuer.device;
     switch (instruction.kind) {
     case Kind::Done:
       return {};
@@ -247,13 +348,13 @@ struct Executor::Implementation {
     case Kind::Matmul: {
       uint64_t before = countAllocations();
       Status status = device.multiply(instruction.number);
-      libraryAllocations += countAllocations() - before;
+      issuer.libraryAllocations += countAllocations() - before;
       return status;
     }
     case Kind::Convolution: {
       uint64_t before = countAllocations();
       Status status = device.convolve(instruction.number);
-      libraryAllocations += countAllocations() - before;
+      issuer.libraryAllocations += countAllocations() - before;
       return status;
     }
     case Kind::Collective:
@@ -333,11 +434,23 @@ bool Executor::isAddressable() const { return implementation->device.isAddressab
 uint64_t Executor::getArenaBytes() const { return implementation->context.program.arena_bytes(); }
 uint64_t Executor::getPersistentBytes() const { return implementation->context.program.persistent_bytes(); }
 uint64_t Executor::getHostArenaBytes() const { return implementation->context.program.host_arena_bytes(); }
-uint64_t Executor::getScratchBytes() const { return implementation->device.getScratchBytes(); }
+uint64_t Executor::getScratchBytes() const {
+  uint64_t bytes = 0;
+  implementation->forEachIssuer([&](const Issuer &issuer) { bytes += issuer.device->getScratchBytes(); });
+  return bytes + implementation->compiled.getPrivateBytes();
+}
 Status Executor::synchronize() const {
   return implementation->device.synchronize().within(fmt::format("rank {}", implementation->context.rank));
 }
-std::vector<std::string> Executor::getWarnings() const { return implementation->device.getWarnings(); }
+std::vector<std::string> Executor::getWarnings() const {
+  std::vector<std::string> warnings;
+  implementation->forEachIssuer([&](const Issuer &issuer) {
+    for (std::string &warning : issuer.device->getWarnings())
+      if (std::find(warnings.begin(), warnings.end(), warning) == warnings.end())
+        warnings.push_back(std::move(warning));
+  });
+  return warnings;
+}
 Result<std::optional<DeviceRates>> Executor::measureRates(std::span<const DType> types) {
   return implementation->device.measureRates(types);
 }

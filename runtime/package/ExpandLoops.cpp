@@ -118,6 +118,7 @@ public:
     for (const Buffer &buffer : program.buffers())
       moves |= buffer.iteration_bytes_size() != 0;
     for (Task &task : *program.mutable_tasks()) {
+      task.clear_loops();
       MW_TRY_ASSIGN(bool hasLoops, measure(task));
       if (hasLoops || moves)
         MW_TRY(expand(task).within(fmt::format("task \"{}\"", task.name())));
@@ -133,12 +134,16 @@ private:
     uint64_t count;
     bool reverse;
     int first;
+    /// Among the task's expanded loops.
+    int expanded;
     uint64_t done = 0;
     uint64_t getNumber() const { return reverse ? count - 1 - done : done; }
   };
 
   Result<bool> measure(const Task &task);
   Status expand(Task &task);
+  void begin(Task &task, int instruction);
+  void end(Task &task);
   Status add(const Instruction &instruction);
   Result<uint32_t> place(uint32_t number);
   void name(Instruction &instruction) const;
@@ -188,10 +193,10 @@ Status Expander::expand(Task &task) {
   for (int i = 0; i != task.instructions_size(); ++i) {
     const Instruction &instruction = task.instructions(i);
     if (instruction.has_loop()) {
-      iterations.push_back({instruction.loop().count(), instruction.loop().reverse(), i});
+      begin(task, i);
     } else if (instruction.has_end_loop()) {
       if (++iterations.back().done == iterations.back().count)
-        iterations.pop_back();
+        end(task);
       else
         i = iterations.back().first;
     } else if (Status status = add(instruction); !status.ok()) {
@@ -200,6 +205,22 @@ Status Expander::expand(Task &task) {
   }
   task.mutable_instructions()->Swap(&expanded);
   return {};
+}
+
+/// Begins the first iteration of a loop.
+void Expander::begin(Task &task, int instruction) {
+  const Loop &loop = task.instructions(instruction).loop();
+  iterations.push_back({loop.count(), loop.reverse(), instruction, task.loops_size()});
+  ExpandedLoop &expandedLoop = *task.add_loops();
+  expandedLoop.set_begin(static_cast<uint32_t>(expanded.size()));
+  expandedLoop.set_count(static_cast<uint32_t>(loop.count()));
+}
+
+/// Ends the last iteration of the innermost loop.
+void Expander::end(Task &task) {
+  ExpandedLoop &loop = *task.mutable_loops(iterations.back().expanded);
+  loop.set_length((static_cast<uint32_t>(expanded.size()) - loop.begin()) / loop.count());
+  iterations.pop_back();
 }
 
 /// Adds the copy of `instruction` for the present iterations.

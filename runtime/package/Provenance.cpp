@@ -8,46 +8,27 @@
 
 #include "meshwright/runtime/Provenance.h"
 #include "CheckCollectives.h"
-#include <map>
+#include "meshwright/runtime/RangeSet.h"
 
 using namespace meshwright;
 using namespace meshwright::runtime;
 
 namespace {
 
-/// Ranges of the two arenas that do not overlap: the end of each by its begin.
-class Ranges {
+/// Bytes of the two arenas.
+class Places {
 public:
   void add(const Buffer &buffer) {
     auto [begin, end] = getRange(buffer);
-    remove(buffer);
-    if (begin != end)
-      ends[begin] = end;
+    bytes.add(begin, end);
   }
-
-  bool overlaps(const Buffer &buffer) const {
-    auto [begin, end] = getRange(buffer);
-    auto next = ends.lower_bound(end);
-    return begin != end && next != ends.begin() && std::prev(next)->second > begin;
-  }
-
   void remove(const Buffer &buffer) {
     auto [begin, end] = getRange(buffer);
-    auto next = ends.upper_bound(begin);
-    if (next != ends.begin())
-      --next;
-    while (next != ends.end() && next->first < end) {
-      auto [first, last] = *next;
-      if (last <= begin) {
-        ++next;
-        continue;
-      }
-      next = ends.erase(next);
-      if (first < begin)
-        ends[first] = begin;
-      if (last > end)
-        ends[end] = last;
-    }
+    bytes.remove(begin, end);
+  }
+  bool overlaps(const Buffer &buffer) const {
+    auto [begin, end] = getRange(buffer);
+    return bytes.overlaps(begin, end);
   }
 
 private:
@@ -56,7 +37,7 @@ private:
     return {arena + buffer.offset(), arena + buffer.offset() + buffer.bytes()};
   }
 
-  std::map<uint64_t, uint64_t> ends;
+  RangeSet bytes;
 };
 
 struct Accesses {
@@ -96,7 +77,7 @@ std::vector<std::string> meshwright::runtime::findLastCollectives(const Program 
         executed.push_back({&task, i});
     }
   auto getBuffer = [&](uint32_t index) -> const Buffer & { return program.buffers(static_cast<int>(index)); };
-  Ranges traced;
+  Places traced;
   traced.add(getBuffer(buffer));
   std::vector<std::string> found;
   for (size_t i = executed.size(); i-- != 0;) {

@@ -85,7 +85,7 @@ private:
     std::map<std::pair<std::vector<int64_t>, std::pair<uint32_t, uint32_t>>, LinkModel::Point> collectives;
     for (const StepSpan &span : trace.spans) {
       if (span.kind == StepSpan::Compute && hasWork)
-        addWork(span.rank, *span.instruction, span.end - span.begin);
+        addWork(span.rank, *span.instruction, span.getSeconds());
       if (span.kind != StepSpan::Collective || span.bytes == 0)
         continue;
       const Collective &collective = span.instruction->collective();

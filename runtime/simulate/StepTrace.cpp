@@ -35,7 +35,7 @@ namespace {
 /// A span as processes tell it to the first one: instructions by their places, times of the system's clock.
 struct PackedSpan {
   int64_t rank, begin, end;
-  uint32_t item, number, kind, reserved;
+  uint32_t item, number, kind, thread, numThreads, reserved;
 };
 
 /// The direction of a copy between the memories; nothing of anything else.
@@ -85,7 +85,8 @@ public:
     for (const RankTrace::Entry &entry : trace.entries) {
       const Instruction &instruction = getTask(rank, entry.item).instructions(static_cast<int>(entry.number));
       auto add = [&](StepSpan::Kind kind, TimeRange time) {
-        spans.push_back({rank, time.begin, time.end, entry.item, entry.number, static_cast<uint32_t>(kind), 0});
+        spans.push_back({rank, time.begin, time.end, entry.item, entry.number, static_cast<uint32_t>(kind),
+                         entry.thread, entry.numThreads, 0});
       };
       std::optional<StepSpan::Kind> copy = getCopyKind(getProgram(rank), instruction);
       if (copy && !trace.copies.empty()) {
@@ -104,7 +105,7 @@ public:
     if (packed.rank < 0 || packed.rank >= session.getNumRanks() ||
         packed.item >= static_cast<uint32_t>(getProgram(packed.rank).schedule_size()) ||
         packed.number >= static_cast<uint32_t>(getTask(packed.rank, packed.item).instructions_size()) ||
-        packed.kind > StepSpan::WriteBack)
+        packed.kind > StepSpan::WriteBack || packed.thread >= packed.numThreads)
       return faultError("a process sent a span of rank {} that its program does not have", packed.rank);
     const ScheduleItem &item = getProgram(packed.rank).schedule(static_cast<int>(packed.item));
     const Task &task = getTask(packed.rank, packed.item);
@@ -116,6 +117,8 @@ public:
                   item.micro_batch(),
                   static_cast<double>(packed.begin - begin) * 1e-9,
                   static_cast<double>(packed.end - begin) * 1e-9};
+    span.thread = packed.thread;
+    span.numThreads = packed.numThreads;
     if (span.kind == StepSpan::Collective) {
       span.bytes = getSentBytes(instruction.collective(), session.getMesh(), packed.rank);
       span.peer = getPeer(instruction.collective(), session.getMesh(), packed.rank);

@@ -88,7 +88,7 @@ std::optional<DType> getProductType(const Instruction &instruction) {
 }
 
 void addSpan(WorkRow &row, const StepSpan &span) {
-  double seconds = span.end - span.begin;
+  double seconds = span.getSeconds();
   if (span.kind == StepSpan::Collective) {
     row.calls += 1;
     row.movingSeconds += seconds;

@@ -6,7 +6,8 @@ usage: attention.py [--cases=N] [--first=N]
 
 Every case is a network of one attention: with or without a causal mask, a window, keys that a batch hides, a learned bias, a soft cap and grouped
 queries, written in one of several ways. The loss of the first step is compared with numpy; losses, gradients and variables of all steps with those
-of the same network without tiles; and the ranks with the serial program in exact arithmetic, which sees a hidden score that counts.
+of the same network without tiles; and the ranks with the serial program in exact arithmetic, which sees a hidden score that counts. In f64, several
+threads must give the bits of one, whether each computes tiles of its own or all compute each.
 MESHWRIGHT_TEST_CASES=500 makes it a campaign.
 """
 import argparse
@@ -209,16 +210,31 @@ def train(folder, name, case, tiles, targets):
     strategy = folder / f"{name}.textproto"
     strategy.write_text(make_strategy(case, tiles))
     run("dist-opt", folder / "graph.mlir", f"--strategy={strategy}", f"--emit={folder / name}", *targets)
+    return step(folder, name, 1)
+
+
+def step(folder, name, threads, *options):
     found = {"losses": []}
     run("dist-run", folder / name, f"--init={folder / 'init.safetensors'}", f"--feed={folder / 'feed.safetensors'}", "--steps=2",
-        f"--metrics={folder / name}.jsonl", f"--save={folder / name}.variables", f"--outputs={folder / name}.outputs", "--quiet")
+        f"--metrics={folder / name}.jsonl", f"--save={folder / name}.variables", f"--outputs={folder / name}.outputs", "--quiet",
+        f"--threads={threads}", *options)
     found["losses"] = [json.loads(line)["loss"] for line in open(f"{folder / name}.jsonl", encoding="utf-8")]
     found["arrays"] = {**plain_safetensors.read(f"{folder / name}.variables"), **plain_safetensors.read(f"{folder / name}.outputs")}
     return found
 
 
+def share(folder, case, expected):
+    """Repeats the tiled steps on several threads; true if they shared a loop."""
+    threads = 2 + case.number % 3
+    found = step(folder, "tiled", threads, f"--trace={folder / 'trace.json'}")
+    if case.type == "f64" and (found["losses"] != expected["losses"] or
+                               any(found["arrays"][name].tobytes() != array.tobytes() for name, array in expected["arrays"].items())):
+        sys.exit(f"{threads} threads give other bits than one\n{case.describe()}")
+    return "computation, thread 1" in (folder / "trace.json").read_text()
+
+
 def check(case):
-    """True if the case has tiles."""
+    """Whether the case has tiles, and whether threads shared them."""
     with tempfile.TemporaryDirectory() as path:
         folder = pathlib.Path(path)
         (folder / "graph.mlir").write_text(build(case))
@@ -239,7 +255,7 @@ def check(case):
                 sys.exit(f"{name} differs by {difference} of {scale}\n{case.describe()}")
         run("dist-run", folder / "tiled", f"--feed={folder / 'feed.safetensors'}", "--steps=1", "--check-exact", "--quiet")
         scheduled = run("dist-opt", folder / "graph.mlir", f"--strategy={folder / 'tiled.textproto'}", "--to=schedule", "-o", "-")
-        return "net.loop" in scheduled
+        return "net.loop" in scheduled, share(folder, case, tiled)
 
 
 def main():
@@ -248,10 +264,11 @@ def main():
     parser.add_argument("--first", type=int, default=0)
     args = parser.parse_args()
     count = int(os.environ.get("MESHWRIGHT_TEST_CASES", args.cases))
-    tiled = sum(check(Case(number)) for number in range(args.first, args.first + count))
-    if tiled < count // 2:
-        sys.exit(f"only {tiled} of {count} cases have tiles")
-    print(f"{count} cases, {tiled} by tiles")
+    found = [check(Case(number)) for number in range(args.first, args.first + count)]
+    tiled, shared = (sum(which) for which in zip(*found))
+    if tiled < count // 2 or shared < count // 7:
+        sys.exit(f"only {tiled} of {count} cases have tiles, and threads share those of {shared}")
+    print(f"{count} cases, {tiled} by tiles, of {shared} of which threads share loops")
 
 
 if __name__ == "__main__":

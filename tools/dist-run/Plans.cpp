@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Plans.h"
-#include "meshwright/runtime/Cores.h"
 #include "meshwright/runtime/Calibration.h"
+#include "meshwright/runtime/Cores.h"
 #include <algorithm>
 #include <map>
 
@@ -77,7 +77,7 @@ std::vector<PlannedTask> meshwright::tool::listTasks(std::span<const StepSpan> s
     auto [known, isNew] = latest.try_emplace(span.rank, tasks.size());
     PlannedTask *task = isNew ? nullptr : &tasks[known->second];
     if (task && task->task == span.task && task->microBatch == span.microBatch) {
-      task->end = span.end;
+      task->end = std::max(task->end, span.end);
       continue;
     }
     known->second = tasks.size();

@@ -73,7 +73,10 @@ OrderedJson getArguments(const StepSpan &span) {
   return arguments;
 }
 
-/// Computation, communication, and each direction of copies have a track.
+/// The tracks of a rank: computation by its first thread, communication, each direction of copies, then computation by
+/// the other threads.
+constexpr int kTracksOfRank = 4;
+
 int getTrack(const StepSpan &span) {
   switch (span.kind) {
   case StepSpan::Collective:
@@ -83,7 +86,7 @@ int getTrack(const StepSpan &span) {
   case StepSpan::WriteBack:
     return 3;
   default:
-    return 0;
+    return span.thread == 0 ? 0 : kTracksOfRank - 1 + static_cast<int>(span.thread);
   }
 }
 
@@ -101,7 +104,7 @@ class Writer {
 public:
   Writer(OutputFile &file, int64_t numRanks) : file(file), numRanks(numRanks) {}
 
-  Status writeProcesses(const Lane &lane, bool showsCopies) {
+  Status writeProcesses(const Lane &lane, bool showsCopies, uint32_t numThreads) {
     for (int64_t rank = 0; rank != numRanks; ++rank) {
       int64_t process = lane.firstProcess + rank;
       MW_TRY(write(getName("process_name", process, 0, fmt::format("rank {}{}", rank, lane.suffix))));
@@ -115,6 +118,9 @@ public:
         MW_TRY(write(getName("thread_name", process, 2, "from the host")));
         MW_TRY(write(getName("thread_name", process, 3, "to the host")));
       }
+      for (uint32_t thread = 1; thread < numThreads; ++thread)
+        MW_TRY(write(getName("thread_name", process, kTracksOfRank - 1 + static_cast<int>(thread),
+                             fmt::format("computation, thread {}", thread))));
     }
     return {};
   }
@@ -205,13 +211,25 @@ OrderedJson getFigures(const std::vector<PlannedVariant> &plans) {
 }
 
 bool hasCopies(std::span<const StepSpan> spans) {
-  return std::any_of(spans.begin(), spans.end(), [](const StepSpan &span) { return getTrack(span) > 1; });
+  return std::any_of(spans.begin(), spans.end(), [](const StepSpan &span) {
+    return span.kind == StepSpan::Fetch || span.kind == StepSpan::WriteBack;
+  });
+}
+
+/// The most threads of a rank that are at work at once.
+uint32_t getNumThreads(const std::vector<TracedStep> &traced) {
+  uint32_t numThreads = 1;
+  for (const TracedStep &step : traced)
+    for (const StepSpan &span : step.trace.spans)
+      numThreads = std::max(numThreads, span.numThreads);
+  return numThreads;
 }
 
 Status writePlans(Writer &writer, const Lane &lane, const std::vector<PlannedVariant> &plans) {
-  MW_TRY(writer.writeProcesses(lane, std::any_of(plans.begin(), plans.end(), [](const PlannedVariant &planned) {
-                                 return hasCopies(planned.plan.spans);
-                               })));
+  MW_TRY(writer.writeProcesses(lane,
+                               std::any_of(plans.begin(), plans.end(),
+                                           [](const PlannedVariant &planned) { return hasCopies(planned.plan.spans); }),
+                               1));
   double offset = 0;
   for (const PlannedVariant &planned : plans) {
     std::string name = plans.size() == 1 ? "" : describe(planned.variant, plans.back().variant.end);
@@ -222,8 +240,10 @@ Status writePlans(Writer &writer, const Lane &lane, const std::vector<PlannedVar
 }
 
 Status writeTraces(Writer &writer, const Lane &lane, const std::vector<TracedStep> &traced) {
-  MW_TRY(writer.writeProcesses(lane, std::any_of(traced.begin(), traced.end(),
-                                                 [](const TracedStep &step) { return hasCopies(step.trace.spans); })));
+  MW_TRY(writer.writeProcesses(
+      lane,
+      std::any_of(traced.begin(), traced.end(), [](const TracedStep &step) { return hasCopies(step.trace.spans); }),
+      getNumThreads(traced)));
   double offset = 0;
   for (const TracedStep &step : traced) {
     MW_TRY(writer.writeStep(lane, step.trace.spans, fmt::format("step {}", step.step), offset, step.trace.seconds));

@@ -117,11 +117,11 @@ Result<uint32_t> ConvolutionSet::prepare(const Convolution &convolution, const s
   plan.problem = getProblem(convolution);
   if (ways == ConvolutionWays::Library && !plan.problem.ordered)
     plan.library = LibraryConvolution::create(convolution, static_cast<int>(workers.size()));
-  // The library makes products for as many threads as there are when they are made.
-  setLibraryThreads(1);
-  Status prepared = preparePlan(plan, name);
-  setLibraryThreads(static_cast<int>(workers.size()));
-  MW_TRY(prepared);
+  {
+    // Each worker computes products alone.
+    LibraryThreads one(1);
+    MW_TRY(preparePlan(plan, name));
+  }
   plans.push_back(std::move(plan));
   calls.push_back({plans.size() - 1, lhs, rhs, out});
   return static_cast<uint32_t>(calls.size() - 1);
@@ -210,15 +210,15 @@ Status ConvolutionSet::takeStatus() {
 Status ConvolutionSet::executeByLibrary(const Call &call) {
   LibraryConvolution &library = *plans[call.plan].library;
   LibraryConvolution::Addresses at = {call.lhs, call.rhs, call.out};
-  auto threads = static_cast<int>(workers.size());
   MW_TRY(library.begin(at));
   auto work = [&](int part, int64_t begin, int64_t end) {
     workers[part].status = library.runParts(part, at, begin, end);
   };
-  // A single part is not within a parallel region.
-  setLibraryThreads(1);
-  divide(threads, library.getNumParts(), 1, work);
-  setLibraryThreads(threads);
+  {
+    // A single part is not within a parallel region.
+    LibraryThreads one(1);
+    divide(static_cast<int>(workers.size()), library.getNumParts(), 1, work);
+  }
   MW_TRY(takeStatus());
   return library.end(at);
 }

@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Kernels are called, products and convolutions are computed by oneDNN or the runtime's own loops, all on the threads
-// of the rank. Everything is done when its call returns, but for copies that are started: they have a thread for each
-// direction.
+// of the rank: together, or each for itself with a device of one thread. Everything is done when its call returns, but
+// for copies that are started: they have a thread for each direction.
 //
 //===----------------------------------------------------------------------===//
 
@@ -76,6 +76,15 @@ public:
   Status finishPreparation() override {
     MW_TRY(convolutions->finish());
     return matmuls->finish();
+  }
+
+  int getNumThreads() const override { return getNumParts(threads); }
+  Result<std::unique_ptr<Device>> createThreadDevice() override {
+    return std::unique_ptr<Device>(std::make_unique<CpuDevice>(kernels, std::nullopt, 1));
+  }
+  void runOnThreads(const std::function<void(int thread)> &work) override {
+    auto runOne = [](void *work, int thread, int) { (*static_cast<const std::function<void(int)> *>(work))(thread); };
+    runParts(threads, runOne, const_cast<std::function<void(int)> *>(&work));
   }
 
   Status launch(uint32_t kernel) override {

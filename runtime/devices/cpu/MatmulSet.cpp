@@ -10,6 +10,7 @@
 
 #include "meshwright/runtime/MatmulSet.h"
 #include "BlockedMatmul.h"
+#include "Threads.h"
 #include "meshwright/runtime/Arena.h"
 #include "meshwright/runtime/MatmulProblem.h"
 #include <map>
@@ -197,6 +198,8 @@ Result<uint32_t> MatmulSet::prepare(const Matmul &matmul, const std::byte *lhs, 
   call.rhs = rhs;
   call.out = out;
   call.name = name;
+  // The library makes products for as many threads as there are when they are made.
+  LibraryThreads threads(implementation->threads);
   const Primitive &primitive = implementation->getPrimitive(call.problem);
   bool empty = call.problem.m == 0 || call.problem.n == 0 || call.problem.k == 0;
   if (primitive.handle) {

@@ -21,12 +21,14 @@ namespace {
 
 struct OpenMP {
   void (*setNumThreads)(int);
+  int (*getMaxThreads)();
   int (*getThread)();
   int (*getNumThreads)();
   void (*parallel)(void (*work)(void *), void *data, unsigned threads, unsigned flags);
 
   OpenMP() {
     find(setNumThreads, "omp_set_num_threads");
+    find(getMaxThreads, "omp_get_max_threads");
     find(getThread, "omp_get_thread_num");
     find(getNumThreads, "omp_get_num_threads");
     find(parallel, "GOMP_parallel");
@@ -56,6 +58,14 @@ void meshwright::runtime::setLibraryThreads(int count) {
     set(count);
 }
 
+LibraryThreads::LibraryThreads(int count) : before(count) {
+  if (auto get = OpenMP::get().getMaxThreads)
+    before = get();
+  setLibraryThreads(count);
+}
+
+int meshwright::runtime::getNumParts(int threads) { return OpenMP::get().canDivide() ? std::max(threads, 1) : 1; }
+
 int meshwright::runtime::getUsualThreads(int64_t ranksOfHost) {
   if (const char *wanted = std::getenv("OMP_NUM_THREADS"))
     if (int threads = std::atoi(wanted); threads > 0)
@@ -64,13 +74,12 @@ int meshwright::runtime::getUsualThreads(int64_t ranksOfHost) {
 }
 
 void meshwright::runtime::runParts(int threads, void (*work)(void *data, int part, int parts), void *data) {
-  const OpenMP &openmp = OpenMP::get();
-  if (threads <= 1 || !openmp.canDivide())
+  if (getNumParts(threads) == 1)
     return work(data, 0, 1);
   Parts all = {work, data};
   auto runPart = [](void *shared) {
     const Parts &all = *static_cast<const Parts *>(shared);
     all.work(all.data, OpenMP::get().getThread(), OpenMP::get().getNumThreads());
   };
-  openmp.parallel(runPart, &all, static_cast<unsigned>(threads), 0);
+  OpenMP::get().parallel(runPart, &all, static_cast<unsigned>(threads), 0);
 }

@@ -16,6 +16,21 @@ namespace meshwright::runtime {
 /// Sets the number of threads that oneDNN uses for work of the calling thread.
 void setLibraryThreads(int count);
 
+/// The number of threads that oneDNN uses for work of the calling thread while this lives.
+class LibraryThreads {
+public:
+  explicit LibraryThreads(int count);
+  ~LibraryThreads() { setLibraryThreads(before); }
+  LibraryThreads(const LibraryThreads &) = delete;
+  LibraryThreads &operator=(const LibraryThreads &) = delete;
+
+private:
+  int before;
+};
+
+/// The number of parts that `runParts` has where so many threads are wanted.
+int getNumParts(int threads);
+
 /// The number of threads for each of so many ranks of this host: OMP_NUM_THREADS, or else a rank's share of the cores,
 /// at least 1.
 int getUsualThreads(int64_t ranksOfHost);

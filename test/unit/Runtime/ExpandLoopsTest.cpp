@@ -87,6 +87,17 @@ TEST(ExpandLoops, IterationsComeOneAfterTheOther) {
     EXPECT_EQ(buffer.iteration_bytes_size(), 0);
   // One buffer for each place, and the first place has one already.
   EXPECT_EQ(package.programs(0).buffers_size(), 3 + 2 + 3);
+  std::string loops;
+  for (const ExpandedLoop &loop : package.programs(0).tasks(0).loops())
+    loops += fmt::format("{} times {} from {}; ", loop.count(), loop.length(), loop.begin());
+  EXPECT_EQ(loops, "3 times 1 from 1; 2 times 2 from 4; 2 times 1 from 4; 2 times 1 from 6; ");
+}
+
+TEST(ExpandLoops, ExpandedLoopsOfAFileCountForNothing) {
+  Package package = makeLoops([](ProgramBuilder &builder) { builder.addWait("w", 0); });
+  package.mutable_programs(0)->mutable_tasks(0)->add_loops()->set_count(7);
+  ASSERT_EQ(expandLoops(package).message(), "");
+  EXPECT_EQ(package.programs(0).tasks(0).loops_size(), 0);
 }
 
 TEST(ExpandLoops, TagsAreTheSameInAllPrograms) {

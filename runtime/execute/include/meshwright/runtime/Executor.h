@@ -49,9 +49,11 @@ struct StepCosts {
 
 /// A step of a rank as it went.
 struct RankTrace {
-  /// An instruction: its item of the schedule, its number in the task, and the time that the rank's thread spent on it.
+  /// An instruction: its item of the schedule, its number in the task, and the time that a thread of the rank spent on
+  /// it. So many threads were at work then, and this was done by number `thread` of them.
   struct Entry {
     uint32_t item = 0, number = 0;
+    uint32_t thread = 0, numThreads = 1;
     TimeRange time = {};
   };
   std::vector<Entry> entries;
@@ -78,7 +80,8 @@ public:
   /// are any, go to a place. Errors name the rank.
   Status runStep(uint32_t position, uint32_t place);
   /// Runs it once and measures, in seconds of CPU time, what each instruction costs in the order of the step:
-  /// collectives and copies by what they cost this rank, wherever they run. The communicator's backend profiles.
+  /// collectives and copies by what they cost this rank, wherever they run; an instruction of a loop that threads share
+  /// costs the rank its thread's time, divided by the number of threads. The communicator's backend profiles.
   Status runProfiledStep(uint32_t position, std::vector<double> &seconds);
   /// Runs it once and notes in `trace`, which is empty, when each instruction began and ended, on a GPU by its clock.
   Status runTracedStep(uint32_t position, uint32_t place, RankTrace &trace);

@@ -89,6 +89,16 @@ public:
   /// Everything is described: allocates the scratch memory of libraries and kernels.
   virtual Status finishPreparation() = 0;
 
+  // Work that threads of the rank share: each thread has a device of its own for it, which computes with one thread.
+
+  /// The number of threads that `runOnThreads` has; 1 where there is nothing to share.
+  virtual int getNumThreads() const { return 1; }
+  /// Makes the device of one thread, with arenas of its own. It works at all addresses that this device works at.
+  virtual Result<std::unique_ptr<Device>> createThreadDevice() { return std::unique_ptr<Device>(); }
+  /// Calls work(0), …, work(getNumThreads() - 1) at the same time, the first on the calling thread; returns when all
+  /// are done. In a step: allocates nothing.
+  virtual void runOnThreads(const std::function<void(int thread)> &work) { work(0); }
+
   // In a step. Nothing here allocates memory.
 
   virtual Status launch(uint32_t kernel) = 0;

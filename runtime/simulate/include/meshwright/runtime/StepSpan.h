@@ -22,6 +22,11 @@ struct StepSpan {
   double begin, end; ///< seconds from the step's beginning
   double bytes = 0;  ///< of a collective: what a rank sends; of a copy: its bytes
   int64_t peer = -1; ///< of a send: the rank at its other end
+  /// So many threads of the rank were at work at the same time, and number `thread` of them did this.
+  uint32_t thread = 0, numThreads = 1;
+
+  /// The part of the rank's time that it takes, in seconds.
+  double getSeconds() const { return (end - begin) / numThreads; }
 };
 
 /// The bytes that a rank sends in a collective in which it takes part, and the rank at the other end if it is a send,

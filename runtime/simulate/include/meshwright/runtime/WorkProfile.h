@@ -19,7 +19,8 @@ struct WorkRow {
   /// The name of one of the instructions, and the place of its value in the source.
   std::string name, location;
   double calls = 0;
-  /// The time that the rank's threads spend on them. Of collectives: the time that they stand still.
+  /// The time that the rank spends on them: where its threads do different things at once, that of each, divided by
+  /// their number. Of collectives: the time that the rank stands still.
   double seconds = 0;
   double flops = 0;
   /// Memory traffic; of collectives what the rank sends to others.
