@@ -13,6 +13,7 @@
 #include "CompiledProgram.h"
 #include "ScopeRanges.h"
 #include "meshwright/runtime/FlightRecorder.h"
+#include "meshwright/runtime/Slots.h"
 #include "meshwright/runtime/ThreadTime.h"
 #include <algorithm>
 #include <array>
@@ -338,6 +339,55 @@ struct Executor::Implementation {
     return {};
   }
 
+  Result<std::optional<double>> measureAlone(const Instruction &source) {
+    for (const CompiledItem &item : compiled.getItems())
+      for (const CompiledInstruction &instruction : item.task->instructions)
+        if (&getSource(item, instruction) == &source)
+          return measureAlone(item, instruction);
+    return std::optional<double>();
+  }
+
+  Result<std::optional<double>> measureAlone(const CompiledItem &item, const CompiledInstruction &instruction) {
+    constexpr int numRuns = 5;
+    if (instruction.kind == Kind::Done)
+      return std::optional<double>();
+    Issuer &issuer = findIssuer(item, instruction);
+    // A thread that shares loops writes into its own copies, or where the outputs of iterations are.
+    std::vector<std::pair<uint32_t, std::vector<std::byte>>> written;
+    Status status;
+    forEachAccess(getSource(item, instruction), [&](uint32_t buffer, bool isWrite) {
+      if (!isWrite || !status.ok())
+        return;
+      uint64_t size = getExtent(context.program.buffers(static_cast<int>(buffer)));
+      auto &[number, bytes] = written.emplace_back(buffer, size);
+      status = device.read(bytes, compiled.getAddress(number));
+    });
+    MW_TRY(status);
+    MW_TRY(issuer.device->beginTrace());
+    for (int run = 0; run <= numRuns; ++run) {
+      MW_TRY(issuer.device->mark());
+      MW_TRY(execute(instruction, item.microBatch, issuer));
+    }
+    MW_TRY(issuer.device->mark());
+    MW_TRY_ASSIGN(DeviceTrace trace, issuer.device->endTrace());
+    for (const auto &[buffer, bytes] : written)
+      MW_TRY(device.write(compiled.getAddress(buffer), bytes));
+    int64_t best = INT64_MAX;
+    // The first run warms up.
+    for (size_t run = 1; run + 1 < trace.marks.size(); ++run)
+      best = std::min(best, trace.marks[run + 1] - trace.marks[run]);
+    return std::optional(static_cast<double>(std::max<int64_t>(best, 1)) * 1e-9 / issuer.numThreads);
+  }
+
+  Issuer &findIssuer(const CompiledItem &item, const CompiledInstruction &instruction) {
+    uint32_t number = getNumber(item, instruction);
+    for (const ParallelLoop &loop : item.task->loops)
+      for (Issuer &issuer : loopIssuers)
+        if (loop.parts[issuer.thread] <= number && number < loop.parts[issuer.thread + 1])
+          return issuer;
+    return rankIssuer;
+  }
+
   Status execute(const CompiledInstruction &instruction, uint32_t microBatch, Issuer &issuer) {
     Device &device = *issuer.device;
     switch (instruction.kind) {
@@ -453,4 +503,8 @@ std::vector<std::string> Executor::getWarnings() const {
 }
 Result<std::optional<DeviceRates>> Executor::measureRates(std::span<const DType> types) {
   return implementation->device.measureRates(types);
+}
+Result<std::optional<double>> Executor::measureAlone(const Instruction &instruction) {
+  auto seconds = implementation->measureAlone(instruction);
+  return seconds.ok() ? seconds : seconds.status().within(implementation->rank);
 }

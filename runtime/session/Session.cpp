@@ -457,6 +457,17 @@ Result<DeviceRates> Session::measureRates() {
   return mean;
 }
 
+Result<std::optional<double>> Session::measureAlone(int64_t rank, const Instruction &instruction) {
+  std::optional<double> seconds;
+  MW_TRY(implementation->team->run([&](int64_t member) -> Status {
+    if (member == rank) {
+      MW_TRY_ASSIGN(seconds, implementation->getExecutor(rank)->measureAlone(instruction));
+    }
+    return {};
+  }));
+  return seconds;
+}
+
 Result<StepProfile> Session::profile(uint32_t position, int steps) {
   size_t numRanks = implementation->executors.size();
   std::vector<std::vector<std::vector<double>>> samples(numRanks, std::vector<std::vector<double>>(steps + 1));

@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Sums up the spans of traced steps by the work that they do, and tells why work is slower than the device at its best:
+// from its own rates, and from the time that one of its instructions takes when it is repeated alone.
+//
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/runtime/WorkProfile.h"
@@ -28,6 +31,74 @@ std::optional<double> WorkRow::getShare(const DeviceRates &best) const {
   auto rate = best.flopsPerSecond.find(*product);
   return rate != best.flopsPerSecond.end() && rate->second > 0 ? std::optional(getFlopsPerSecond() / rate->second)
                                                                : std::nullopt;
+}
+
+/// Work that reaches so much of a best rate needs no explanation.
+static constexpr double kGoodShare = 0.6;
+/// Work that takes at most so much of its time when it is alone waits for its operands in the step.
+static constexpr double kWarmShare = 0.8;
+/// A shorter call is made of its overhead.
+static constexpr double kShortSeconds = 10e-6;
+
+std::string_view meshwright::runtime::getName(WorkLimit limit) {
+  switch (limit) {
+  case WorkLimit::None:
+    return "";
+  case WorkLimit::Ranks:
+    return "ranks";
+  case WorkLimit::Memory:
+    return "memory";
+  case WorkLimit::Cold:
+    return "cold";
+  case WorkLimit::Calls:
+    return "calls";
+  case WorkLimit::Shape:
+    return "shape";
+  case WorkLimit::Operations:
+    return "operations";
+  case WorkLimit::Order:
+    return "order";
+  }
+  return "";
+}
+
+std::string_view meshwright::runtime::explain(WorkLimit limit) {
+  switch (limit) {
+  case WorkLimit::None:
+    return "";
+  case WorkLimit::Ranks:
+    return "waits for other ranks or for their data";
+  case WorkLimit::Memory:
+    return "moves as many bytes per second as 60 % of the best copy or more";
+  case WorkLimit::Cold:
+    return "alone, repeated with operands in the caches, it takes at most 80 % of the time";
+  case WorkLimit::Calls:
+    return "a call is shorter than 10 us";
+  case WorkLimit::Shape:
+    return "alone, it is no faster: the library's rate for this shape";
+  case WorkLimit::Operations:
+    return "alone, it is no faster: a kernel of one operation per byte or more";
+  case WorkLimit::Order:
+    return "alone, it is no faster: a kernel or copy that moves bytes by strides or indices";
+  }
+  return "";
+}
+
+WorkLimit WorkRow::getLimit(const DeviceRates &best) const {
+  if (isCollective || isWait)
+    return WorkLimit::Ranks;
+  std::optional<double> share = getShare(best);
+  if (!share || *share >= kGoodShare)
+    return WorkLimit::None;
+  if (product && bytes >= kGoodShare * best.bytesPerSecond * seconds)
+    return WorkLimit::Memory;
+  if (aloneSeconds && *aloneSeconds <= kWarmShare * seconds)
+    return WorkLimit::Cold;
+  if (seconds < kShortSeconds * calls)
+    return WorkLimit::Calls;
+  if (product)
+    return WorkLimit::Shape;
+  return flops >= bytes ? WorkLimit::Operations : WorkLimit::Order;
 }
 
 namespace {
@@ -125,10 +196,16 @@ WorkProfile meshwright::runtime::profileWork(const Session &session, std::span<c
           row.location = span.instruction->location();
           row.product = getProductType(*span.instruction);
           row.isCollective = span.instruction->has_collective();
+          row.isWait = span.instruction->has_wait() || span.instruction->has_copy_wait();
         }
         entry->second = &row;
       }
       addSpan(*entry->second, span);
+      bool isHere = session.getRanks().begin <= span.rank && span.rank < session.getRanks().end;
+      if (!entry->second->example && isHere && span.kind == StepSpan::Compute) {
+        entry->second->example = span.instruction;
+        entry->second->rank = span.rank;
+      }
     }
   }
   double share = 1 / (static_cast<double>(traces.size()) * static_cast<double>(session.getNumRanks()));
@@ -141,4 +218,15 @@ WorkProfile meshwright::runtime::profileWork(const Session &session, std::span<c
     return std::tie(b.seconds, b.movingSeconds, a.work) < std::tie(a.seconds, a.movingSeconds, b.work);
   });
   return profile;
+}
+
+Status meshwright::runtime::measureAlone(Session &session, WorkProfile &profile, double leastShare) {
+  for (WorkRow &row : profile.rows) {
+    if (!row.example || row.seconds < leastShare * profile.seconds)
+      continue;
+    MW_TRY_ASSIGN(std::optional<double> seconds, session.measureAlone(row.rank, *row.example));
+    if (seconds)
+      row.aloneSeconds = *seconds * row.calls;
+  }
+  return {};
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: %python %s %fixtures %tmp
-"""Tests that --profile counts what --trace of the same steps shows: the same time per kind of work, the operations that shapes say, and a table whose
-shares add up to a step."""
+"""Tests that --profile counts what --trace of the same steps shows: the same time per kind of work, the operations that shapes say, a reason for work that
+is slow, and a table whose shares add up to a step."""
 import collections
 import json
 import pathlib
@@ -69,6 +69,17 @@ for row in table["rows"]:
         expect_near(row["work"], row["flops"], operations * row["calls"])
         if not 0 < row["share_of_best"] < 10:
             sys.exit(f"{row['work']} reaches {row['share_of_best']} of the best rate")
+# Rows of a hundredth of a step are measured alone, and have a limit where they are slow.
+limits = {"ranks", "memory", "cold", "calls", "shape", "operations", "order"}
+for row in table["rows"]:
+    is_large = row["seconds"] >= 0.01 * table["step_seconds"]
+    is_slow = row["work"].startswith("c_") or row.get("share_of_best", 1) < 0.6
+    if (row.get("limit") in limits) != (is_large and is_slow):
+        sys.exit(f"{row['work']} takes {row['seconds']} s and has the limit {row.get('limit')}")
+    is_alone = is_large and row["work"].split()[0] in ("product", "kernel", "copy")
+    if is_alone and not 0 < row["alone_seconds"] < 10 * row["seconds"]:
+        sys.exit(f"{row['work']} takes {row['seconds']} s, and {row['alone_seconds']} s alone")
+
 if set(table["best"]["flops_per_second"]) != {"f32"} or table["best"]["bytes_per_second"] <= 0:
     sys.exit(f"best rates are {table['best']}")
 
@@ -76,7 +87,11 @@ if set(table["best"]["flops_per_second"]) != {"f32"} or table["best"]["bytes_per
 text, _ = profile("profile.txt")
 lines = text.splitlines()
 header = next(i for i, line in enumerate(lines) if "% step" in line)
-shares = [float(line.split()[1]) for line in lines[header + 1:]]
+rows = [line for line in lines[header + 1:] if line.split()[0].strip(":") not in limits]
+shares = [float(line.split()[1]) for line in rows]
+for line in lines[header + 1 + len(rows):]:
+    if not any(f"  {line.split(':')[0]} " in row for row in rows):
+        sys.exit(f"no row has the limit that the text explains: {line}")
 if abs(sum(shares) - 100) > 0.1 * len(shares):
     sys.exit(f"the shares of a step are {sum(shares)} % in all:\n{text}")
 print(text)

@@ -14,6 +14,8 @@ using namespace meshwright::tool;
 
 /// Rows of a smaller share of a step are summed up.
 static constexpr double leastShare = 1e-3;
+/// Rows of a larger one are measured alone, and say what limits them.
+static constexpr double leastExplainedShare = 1e-2;
 
 /// `155 GFLOP/s`, `12.1 GB/s`; empty where there is no rate.
 static std::string getRate(const WorkRow &row) {
@@ -24,10 +26,16 @@ static std::string getRate(const WorkRow &row) {
   return "";
 }
 
-static std::string getLine(double seconds, double share, std::string_view calls, std::string_view rate,
-                           std::string_view best, std::string_view work, std::string_view name) {
-  std::string line =
-      fmt::format("{:10.3f} {:6.1f} {:>7} {:>14} {:>6}  {}", seconds * 1e3, share * 100, calls, rate, best, work);
+/// The columns of a row after its time and share.
+struct Columns {
+  std::string calls = {}, rate = {}, best = {}, alone = {};
+  std::string_view limit = {};
+};
+
+static std::string getLine(double seconds, double share, const Columns &columns, std::string_view work,
+                           std::string_view name) {
+  std::string line = fmt::format("{:10.3f} {:6.1f} {:>7} {:>14} {:>6} {:>7}  {:<10}  {}", seconds * 1e3, share * 100,
+                                 columns.calls, columns.rate, columns.best, columns.alone, columns.limit, work);
   return name.empty() ? line + "\n" : fmt::format("{} ({})\n", line, name);
 }
 
@@ -44,7 +52,9 @@ static std::string describeRates(const DeviceRates &best) {
 std::string meshwright::tool::toText(const WorkProfile &profile, const DeviceRates &best) {
   std::string text =
       fmt::format("a traced step: {:.3f} ms; times of a rank\n{}", profile.seconds * 1e3, describeRates(best));
-  text += fmt::format("{:>10} {:>6} {:>7} {:>14} {:>6}  {}\n", "ms", "% step", "calls", "rate", "% best", "work");
+  text += fmt::format("{:>10} {:>6} {:>7} {:>14} {:>6} {:>7}  {:<10}  {}\n", "ms", "% step", "calls", "rate", "% best",
+                      "alone", "limit", "work");
+  std::set<WorkLimit> limits;
   double rest = 0, total = 0;
   size_t numRest = 0;
   for (const WorkRow &row : profile.rows) {
@@ -56,14 +66,24 @@ std::string meshwright::tool::toText(const WorkProfile &profile, const DeviceRat
       continue;
     }
     std::optional<double> reached = row.getShare(best);
-    text += getLine(row.seconds, share, fmt::format("{:g}", row.calls), getRate(row),
-                    reached ? fmt::format("{:.0f}", *reached * 100) : "", row.work, row.name);
+    WorkLimit limit = share < leastExplainedShare ? WorkLimit::None : row.getLimit(best);
+    limits.insert(limit);
+    text += getLine(
+        row.seconds, share,
+        {fmt::format("{:g}", row.calls), getRate(row), reached ? fmt::format("{:.0f}", *reached * 100) : "",
+         reached && row.aloneSeconds ? fmt::format("{:.0f}", *reached * row.seconds / *row.aloneSeconds * 100) : "",
+         runtime::getName(limit)},
+        row.work, row.name);
   }
   auto getPart = [&](double seconds) { return profile.seconds > 0 ? seconds / profile.seconds : 0; };
   if (numRest != 0)
-    text += getLine(rest, getPart(rest), "", "", "", fmt::format("{} smaller rows", numRest), "");
+    text += getLine(rest, getPart(rest), {}, fmt::format("{} smaller rows", numRest), "");
   double idle = std::max(0.0, profile.seconds - total);
-  return text + getLine(idle, getPart(idle), "", "", "", "between instructions, and ranks that have finished", "");
+  text += getLine(idle, getPart(idle), {}, "between instructions, and ranks that have finished", "");
+  for (WorkLimit limit : limits)
+    if (limit != WorkLimit::None)
+      text += fmt::format("{}: {}\n", runtime::getName(limit), explain(limit));
+  return text;
 }
 
 std::string meshwright::tool::toJson(const WorkProfile &profile, const DeviceRates &best) {
@@ -76,6 +96,11 @@ std::string meshwright::tool::toJson(const WorkProfile &profile, const DeviceRat
       entry["moving_seconds"] = row.movingSeconds;
     if (std::optional<double> reached = row.getShare(best))
       entry["share_of_best"] = *reached;
+    if (row.aloneSeconds)
+      entry["alone_seconds"] = *row.aloneSeconds;
+    if (row.seconds >= leastExplainedShare * profile.seconds)
+      if (WorkLimit limit = row.getLimit(best); limit != WorkLimit::None)
+        entry["limit"] = runtime::getName(limit);
     rows.push_back(std::move(entry));
   }
   OrderedJson rates = OrderedJson::object();
@@ -95,6 +120,7 @@ Result<std::optional<OutputFile>> meshwright::tool::writeProfile(const std::stri
     traces.push_back(&step.trace);
   WorkProfile profile = profileWork(session, traces);
   MW_TRY_ASSIGN(DeviceRates best, session.measureRates());
+  MW_TRY(measureAlone(session, profile, leastExplainedShare));
   if (!session.getWorld().isFirst())
     return std::optional<OutputFile>();
   MW_TRY_ASSIGN(OutputFile file, OutputFile::create(path));

@@ -255,6 +255,37 @@ TEST(Accumulation, PositionsAreProfiledByThemselves) {
   EXPECT_EQ(session->getAccumulationPosition(), 0u);
 }
 
+TEST(Accumulation, InstructionsMeasuredAloneLeaveNoTrace) {
+  Fixture fixture({2, 1, 3});
+  auto session = fixture.start(), measured = fixture.start();
+  Feeder feeder = fixture.makeFeeder(*session);
+  for (uint32_t step = 0; step != 4; ++step) {
+    for (Session *one : {session.get(), measured.get()}) {
+      ASSERT_TRUE(feeder.load(step).ok());
+      feeder.scatter(*one);
+      ASSERT_TRUE(one->step().ok());
+    }
+    int numMeasured = 0;
+    for (int64_t rank : {0, 1})
+      for (const Task &task : measured->getProgram(rank).tasks())
+        for (const Instruction &instruction : task.instructions())
+          if (instruction.has_kernel() || instruction.has_matmul()) {
+            auto seconds = measured->measureAlone(rank, instruction);
+            ASSERT_TRUE(seconds.ok()) << seconds.status().message();
+            EXPECT_GT(seconds->value(), 0);
+            ++numMeasured;
+          }
+    EXPECT_GT(numMeasured, 8);
+    const ValueSet &variables = session->getVariables();
+    for (size_t i = 0; i != variables.size(); ++i) {
+      std::vector<std::byte> expected(variables.getBytes(i)), found(variables.getBytes(i));
+      ASSERT_TRUE(session->gather(variables, i, expected).ok());
+      ASSERT_TRUE(measured->gather(variables, i, found).ok());
+      EXPECT_EQ(found, expected) << variables.getName(i) << " after step " << step;
+    }
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Invalid packages
 //===----------------------------------------------------------------------===//

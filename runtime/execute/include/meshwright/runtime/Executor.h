@@ -106,6 +106,10 @@ public:
   std::vector<std::string> getWarnings() const;
   /// The best rates of the device, measured between steps.
   Result<std::optional<DeviceRates>> measureRates(std::span<const DType> types);
+  /// The seconds that a kernel, product, convolution or copy of the program takes when nothing but it runs, again and
+  /// again in the same place: the best of several runs, divided by the number of threads that share its loop. What it
+  /// writes is restored. Nothing if a product before it does its work. Between steps.
+  Result<std::optional<double>> measureAlone(const Instruction &instruction);
 
 private:
   struct Implementation;

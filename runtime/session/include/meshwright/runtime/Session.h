@@ -175,6 +175,9 @@ public:
   /// The best rates of the devices of this process with the types of the program's products, measured on all of them at
   /// once: means over the ranks. Zeros for a kind that cannot tell.
   Result<DeviceRates> measureRates();
+  /// The seconds that an instruction of a rank of this process takes when nothing but it runs, or nothing; see
+  /// `Executor::measureAlone`. Between steps.
+  Result<std::optional<double>> measureAlone(int64_t rank, const Instruction &instruction);
 
 private:
   struct Implementation;

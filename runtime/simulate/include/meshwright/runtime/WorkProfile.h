@@ -8,8 +8,25 @@
 #define MESHWRIGHT_RUNTIME_WORKPROFILE_H
 
 #include "meshwright/runtime/StepTrace.h"
+#include <string_view>
 
 namespace meshwright::runtime {
+
+/// The limit of work that stays below the best rates of a device.
+enum class WorkLimit {
+  None,       ///< it reaches 60 % of a best rate, or nothing is known of it
+  Ranks,      ///< it waits for other ranks, or for data that they send
+  Memory,     ///< a product that moves as many bytes per second as 60 % of a copy's
+  Cold,       ///< alone, repeated with operands in the caches, it takes at most 80 % of the time
+  Calls,      ///< a call is shorter than 10 µs
+  Shape,      ///< a product or convolution of this shape is no faster alone
+  Operations, ///< a kernel with at least one operation per byte is no faster alone
+  Order       ///< nor is one that does little but move bytes: it follows strides or indices
+};
+
+/// The word for a limit in tables, `memory`; empty for none. And the sentence that explains it.
+std::string_view getName(WorkLimit limit);
+std::string_view explain(WorkLimit limit);
 
 /// Instructions of a step that do the same: products of one shape, calls of one kernel, collectives of one kind, group
 /// and size. Numbers are those of a rank in a step, means over ranks and steps.
@@ -29,7 +46,14 @@ struct WorkRow {
   double movingSeconds = 0;
   /// The type of a product's operands; none for other work.
   std::optional<DType> product;
+  /// A collective, or a wait for one or for a copy.
   bool isCollective = false;
+  bool isWait = false;
+  /// One of the instructions, of a rank of this process; null if there is none.
+  const Instruction *example = nullptr;
+  int64_t rank = 0;
+  /// The seconds that all calls would take if each took as long as the example alone; see `Session::measureAlone`.
+  std::optional<double> aloneSeconds = {};
 
   /// Operations per second of products and convolutions; else 0.
   double getFlopsPerSecond() const;
@@ -37,6 +61,8 @@ struct WorkRow {
   double getBytesPerSecond() const;
   /// The share of the best rate of a device that the work reaches; none where no rate of the kind is known.
   std::optional<double> getShare(const DeviceRates &best) const;
+  /// The limit of the work, if it is below 60 % of the best rate.
+  WorkLimit getLimit(const DeviceRates &best) const;
 };
 
 /// The rows of a step, those that take longest first, and what a step takes in all.
@@ -47,6 +73,9 @@ struct WorkProfile {
 
 /// Sums up traced steps of a session.
 WorkProfile profileWork(const Session &session, std::span<const StepTrace *const> traces);
+
+/// Measures alone what takes at least `leastShare` of the step and has an example. Between steps.
+Status measureAlone(Session &session, WorkProfile &profile, double leastShare);
 
 } // namespace meshwright::runtime
 
