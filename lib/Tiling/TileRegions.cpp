@@ -42,7 +42,10 @@ namespace {
 
 /// The most rows of a tile: more do not make products faster, and fewer stay in the cache.
 constexpr int64_t kMostRows = 128;
-/// The fewest. Sizes without a divisor between are not divided.
+/// The fewest that a tile is given for the sake of the cache: with fewer, keys and values are read so often that memory
+/// limits the products.
+constexpr int64_t kManyRows = 32;
+/// The fewest of all. Sizes without a divisor between are not divided.
 constexpr int64_t kFewestRows = 16;
 /// The rows are divided into at most so many stretches, each with the columns that its rows see and kernels of its own,
 /// and a stretch has at least so many rows.
@@ -98,7 +101,7 @@ static SmallVector<Stretch> findStretches(const VisibleColumns &visible, const S
 static std::optional<Plan> planTiles(const ScoreRegion &region, const VisibleColumns &visible, int64_t tileBytes) {
   // Scores are computed in f32, whatever they are kept in.
   int64_t budget = std::max<int64_t>(tileBytes / (4 * region.sizes[kColumns]), 1), numRows = region.sizes[kRows];
-  int64_t rows = findDivisor(numRows, std::clamp(budget, kFewestRows, kMostRows));
+  int64_t rows = findDivisor(numRows, std::clamp(budget, kManyRows, kMostRows));
   if (rows < std::min(kFewestRows, numRows))
     return std::nullopt;
   SmallVector<std::pair<unsigned, int64_t>> outer;

@@ -1295,7 +1295,7 @@ class Tiles(Message):
         """Args:
             enabled: False to compute all scores at once. Default: true.
             min_bytes: The fewest bytes of scores, of one attention on one rank, that are divided into tiles. Default: 4194304.
-            bytes: The most bytes of scores in a tile, in f32. Default: 1048576.
+            bytes: The most bytes of scores in a tile, in f32; a tile has up to 32 rows whatever they take. Default: 1048576.
         """
         super().__init__({"enabled": enabled, "min_bytes": min_bytes, "bytes": bytes})
 

@@ -18,8 +18,9 @@
 using namespace meshwright;
 using namespace meshwright::runtime;
 
-/// The most bytes of private places. Those of tiles fit into caches; a copy of more would be felt in a rank's memory.
-static constexpr uint64_t kMostPrivateBytes = 16 << 20;
+/// The most bytes of private places, at least, and of a larger arena one of so many parts. Those of tiles fit into
+/// caches; a copy of more would be felt in a rank's memory.
+static constexpr uint64_t kMostPrivateBytes = 16 << 20, kPartsOfArena = 16;
 /// The threads share evenly if their number divides that of iterations, or if each has at least so many.
 static constexpr uint32_t kManyIterations = 4;
 
@@ -214,7 +215,7 @@ std::optional<PrivatePlaces> LoopFinder::findPlaces(const ExpandedLoop &loop,
       return std::nullopt;
     places.add(segment.begin, segment.end);
   }
-  if (places.getBytes() > kMostPrivateBytes)
+  if (places.getBytes() > std::max(kMostPrivateBytes, program.arena_bytes() / kPartsOfArena))
     return std::nullopt;
   bool isWhole = true;
   for (uint32_t i = loop.begin(); i != loop.begin() + loop.count() * loop.length(); ++i)

@@ -3,30 +3,30 @@
 // RUN: dist-opt %s -split-input-file --dist-schedule-tile-regions | FileCheck %s --check-prefix=SMALL
 // RUN: dist-opt %s -split-input-file --dist-schedule-tile-regions="enabled=false min-bytes=0 tile-bytes=2048" | FileCheck %s --check-prefix=SMALL
 
-// Tests that a softmax of products is computed by tiles of 16 rows: queries are taken from a stack, keys and values are read
+// Tests that a softmax of products is computed by tiles of 32 rows: queries are taken from a stack, keys and values are read
 // whole, and results are stacked. Matrices of fewer bytes than min-bytes are computed whole.
 // CHECK-LABEL: @softmax
-// CHECK-SAME: (%[[Q:.*]]: tensor<32x1xf32>, %[[K:.*]]: tensor<32x1xf32>, %[[V:.*]]: tensor<32x1xf32>)
+// CHECK-SAME: (%[[Q:.*]]: tensor<64x1xf32>, %[[K:.*]]: tensor<64x1xf32>, %[[V:.*]]: tensor<64x1xf32>)
 // SMALL-LABEL: @softmax
 // SMALL-NOT: net.loop
-func.func @softmax(%q: tensor<32x1xf32>, %k: tensor<32x1xf32>, %v: tensor<32x1xf32>) -> (tensor<32x1xf32>, tensor<32xf32>) {
-  // CHECK: %[[STACK:.*]] = net.reshape %[[Q]] : tensor<32x1xf32> -> tensor<2x16x1xf32>
+func.func @softmax(%q: tensor<64x1xf32>, %k: tensor<64x1xf32>, %v: tensor<64x1xf32>) -> (tensor<64x1xf32>, tensor<64xf32>) {
+  // CHECK: %[[STACK:.*]] = net.reshape %[[Q]] : tensor<64x1xf32> -> tensor<2x32x1xf32>
   // CHECK-NEXT: %[[I:.*]] = net.loop count = 2
   // CHECK-NEXT: %[[TILE:.*]] = net.take %[[STACK]] in %[[I]]
-  // CHECK-NEXT: %[[S:.*]] = net.dot %[[TILE]], %[[K]] {{.*}} -> tensor<16x32xf32>
-  %s = net.dot %q, %k batch = [] x [] contract = [1] x [1] : tensor<32x1xf32>, tensor<32x1xf32> -> tensor<32x32xf32>
+  // CHECK-NEXT: %[[S:.*]] = net.dot %[[TILE]], %[[K]] {{.*}} -> tensor<32x64xf32>
+  %s = net.dot %q, %k batch = [] x [] contract = [1] x [1] : tensor<64x1xf32>, tensor<64x1xf32> -> tensor<64x64xf32>
   // CHECK-NEXT: %[[M:.*]] = net.reduce max %[[S]]
-  %m = net.reduce max %s dims = [1] : tensor<32x32xf32> -> tensor<32xf32>
-  %b = net.broadcast %m dims = [0] : tensor<32xf32> -> tensor<32x32xf32>
-  %c = net.subtract %s, %b : tensor<32x32xf32>
-  // CHECK: net.exponential {{.*}} : tensor<16x32xf32>
-  %e = net.exponential %c : tensor<32x32xf32>
-  // CHECK: %[[O:.*]] = net.dot {{.*}}, %[[V]] {{.*}} -> tensor<16x1xf32>
-  %o = net.dot %e, %v batch = [] x [] contract = [1] x [0] : tensor<32x32xf32>, tensor<32x1xf32> -> tensor<32x1xf32>
+  %m = net.reduce max %s dims = [1] : tensor<64x64xf32> -> tensor<64xf32>
+  %b = net.broadcast %m dims = [0] : tensor<64xf32> -> tensor<64x64xf32>
+  %c = net.subtract %s, %b : tensor<64x64xf32>
+  // CHECK: net.exponential {{.*}} : tensor<32x64xf32>
+  %e = net.exponential %c : tensor<64x64xf32>
+  // CHECK: %[[O:.*]] = net.dot {{.*}}, %[[V]] {{.*}} -> tensor<32x1xf32>
+  %o = net.dot %e, %v batch = [] x [] contract = [1] x [0] : tensor<64x64xf32>, tensor<64x1xf32> -> tensor<64x1xf32>
   // CHECK-DAG: net.stack %[[M]] in %[[I]]
   // CHECK-DAG: net.stack %[[O]] in %[[I]]
   // CHECK: net.end_loop %[[I]]
-  return %o, %m : tensor<32x1xf32>, tensor<32xf32>
+  return %o, %m : tensor<64x1xf32>, tensor<64xf32>
 }
 
 // -----
@@ -34,21 +34,21 @@ func.func @softmax(%q: tensor<32x1xf32>, %k: tensor<32x1xf32>, %v: tensor<32x1xf
 // Tests that a sum over rows is carried from tile to tile, and one in 16 bits as f32.
 // CHECK-LABEL: @sum_over_rows
 // SMALL-LABEL: @sum_over_rows
-func.func @sum_over_rows(%q: tensor<32x1xbf16>, %k: tensor<32x1xbf16>, %g: tensor<32x1xbf16>) -> tensor<32x1xbf16> {
-  %s = net.dot %q, %k batch = [] x [] contract = [1] x [1] : tensor<32x1xbf16>, tensor<32x1xbf16> -> tensor<32x32xbf16>
-  %m = net.reduce max %s dims = [1] : tensor<32x32xbf16> -> tensor<32xbf16>
-  %b = net.broadcast %m dims = [0] : tensor<32xbf16> -> tensor<32x32xbf16>
-  %c = net.subtract %s, %b : tensor<32x32xbf16>
-  %e = net.exponential %c : tensor<32x32xbf16>
-  // CHECK: %[[ZERO:.*]] = net.constant {{.*}}dense<0.000000e+00> : tensor<32x1xf32>
+func.func @sum_over_rows(%q: tensor<64x1xbf16>, %k: tensor<64x1xbf16>, %g: tensor<64x1xbf16>) -> tensor<64x1xbf16> {
+  %s = net.dot %q, %k batch = [] x [] contract = [1] x [1] : tensor<64x1xbf16>, tensor<64x1xbf16> -> tensor<64x64xbf16>
+  %m = net.reduce max %s dims = [1] : tensor<64x64xbf16> -> tensor<64xbf16>
+  %b = net.broadcast %m dims = [0] : tensor<64xbf16> -> tensor<64x64xbf16>
+  %c = net.subtract %s, %b : tensor<64x64xbf16>
+  %e = net.exponential %c : tensor<64x64xbf16>
+  // CHECK: %[[ZERO:.*]] = net.constant {{.*}}dense<0.000000e+00> : tensor<64x1xf32>
   // CHECK: %[[I:.*]] = net.loop count = 2
-  // CHECK-NEXT: %[[SUM:.*]] = net.carry %[[ZERO]] in %[[I]] : tensor<32x1xf32>
-  // CHECK: %[[PART:.*]] = net.dot {{.*}} : tensor<16x32xbf16>, tensor<16x1xbf16> -> tensor<32x1xf32>
+  // CHECK-NEXT: %[[SUM:.*]] = net.carry %[[ZERO]] in %[[I]] : tensor<64x1xf32>
+  // CHECK: %[[PART:.*]] = net.dot {{.*}} : tensor<32x64xbf16>, tensor<32x1xbf16> -> tensor<64x1xf32>
   // CHECK-NEXT: %[[NEW:.*]] = net.add %[[SUM]], %[[PART]]
   // CHECK-NEXT: %[[ALL:.*]] = net.next %[[NEW]] for %[[SUM]]
-  // CHECK: net.convert %[[ALL]] {{.*}}-> tensor<32x1xbf16>
-  %d = net.dot %e, %g batch = [] x [] contract = [0] x [0] : tensor<32x32xbf16>, tensor<32x1xbf16> -> tensor<32x1xbf16>
-  return %d : tensor<32x1xbf16>
+  // CHECK: net.convert %[[ALL]] {{.*}}-> tensor<64x1xbf16>
+  %d = net.dot %e, %g batch = [] x [] contract = [0] x [0] : tensor<64x64xbf16>, tensor<64x1xbf16> -> tensor<64x1xbf16>
+  return %d : tensor<64x1xbf16>
 }
 
 // -----
@@ -58,11 +58,11 @@ func.func @sum_over_rows(%q: tensor<32x1xbf16>, %k: tensor<32x1xbf16>, %g: tenso
 // CHECK-LABEL: @causal
 // SMALL-LABEL: @causal
 func.func @causal(%q: tensor<512x1xf32>, %k: tensor<512x1xf32>, %v: tensor<512x1xf32>) -> (tensor<512x1xf32>, tensor<512xf32>) {
-  // CHECK: net.loop count = 16
-  // CHECK: net.dot {{.*}} : tensor<16x1xf32>, tensor<256x1xf32> -> tensor<16x256xf32>
+  // CHECK: net.loop count = 8
+  // CHECK: net.dot {{.*}} : tensor<32x1xf32>, tensor<256x1xf32> -> tensor<32x256xf32>
   // CHECK: net.end_loop
-  // CHECK: net.loop count = 16
-  // CHECK: net.dot {{.*}} : tensor<16x1xf32>, tensor<512x1xf32> -> tensor<16x512xf32>
+  // CHECK: net.loop count = 8
+  // CHECK: net.dot {{.*}} : tensor<32x1xf32>, tensor<512x1xf32> -> tensor<32x512xf32>
   // CHECK: net.end_loop
   // CHECK: net.concatenate
   // CHECK: net.negate

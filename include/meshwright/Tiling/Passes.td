@@ -18,8 +18,8 @@ def TileRegionsPass : Pass<"dist-schedule-tile-regions", "mlir::ModuleOp"> {
     in whatever way the network writes masks, biases, scales or dropout; so do sums along the columns. Sums over rows,
     as the gradients of keys and values, are carried from tile to tile in f32.
 
-    A tile has at most `tile-bytes` of scores: up to 128 rows, then as many heads and sequences as fit. Columns that a
-    mask hides from all rows of a tile are not computed.
+    A tile has at most `tile-bytes` of scores, or 32 rows: up to 128 rows, then as many heads and sequences as fit.
+    Columns that a mask hides from all rows of a tile are not computed.
 
     Backward has tiles of its own if it recomputes the scores (`dist-complete-recompute`).
 

@@ -63,7 +63,7 @@ TEST(WorkProfile, KernelsAreLimitedByCachesOperationsOrOrder) {
 }
 
 TEST(WorkProfile, ShortCallsAreTheirOverhead) {
-  WorkRow row = makeRow(1, 1);
+  WorkRow row = makeRow(0, 1);
   row.calls = 990;
   EXPECT_EQ(row.getLimit(best), WorkLimit::Order);
   row.calls = 1010;
