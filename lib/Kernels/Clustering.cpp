@@ -397,9 +397,12 @@ Sorter::Sorter(const ClusterProblem &problem, ArrayRef<int> clusterOf) {
       if (itemOf[before] != item && successors[itemOf[before]].insert(item))
         ++waitingSoftly[item];
   }
-  // An item is early if all its users are.
+  // An item is early if all its users are, unless it could run at once and take memory long before they run.
+  constexpr int64_t kFewElements = 1024;
+  auto isSmall = [&](unsigned index) { return problem.nodes[index].elements <= kFewElements; };
   for (size_t item = items.size(); item-- > 0;)
-    early[item] = early[item] || (!users[item].empty() && all_of(users[item], [&](int user) { return early[user]; }));
+    early[item] = early[item] || ((waiting[item] != 0 || all_of(items[item], isSmall)) && !users[item].empty() &&
+                                  all_of(users[item], [&](int user) { return early[user]; }));
 }
 
 void Sorter::release(int item) {

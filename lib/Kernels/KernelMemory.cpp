@@ -124,10 +124,22 @@ void KernelMemory::canonicalizeOperand(net::DotOp dot, bool left) {
   dot.setRhsContract(contractDims);
 }
 
+/// Stores the layout operation that makes an operand; false where another operation makes it, or it is stored already.
+bool KernelMemory::storeOperand(Value operand) {
+  Operation *maker = operand.getDefiningOp();
+  return maker && forms.get(maker).kind == OpForm::Move && materialized.insert(maker).second;
+}
+
 void KernelMemory::prepareProduct(net::DotOp dot) {
   auto stop = [&](Operation *op) { return isMaterialized(op); };
   ProductBlockers blockers;
   FailureOr<Product> product = analyzeProduct(dot, forms, stop, blockers);
+  if (failed(product)) {
+    // An operand in its own order serves all products that read it, most often.
+    bool storesLhs = blockers.lhs && storeOperand(dot.getLhs()), storesRhs = blockers.rhs && storeOperand(dot.getRhs());
+    if (storesLhs || storesRhs)
+      product = analyzeProduct(dot, forms, stop, blockers);
+  }
   if (failed(product)) {
     if (blockers.lhs)
       canonicalizeOperand(dot, /*left=*/true);

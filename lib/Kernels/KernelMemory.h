@@ -54,6 +54,7 @@ private:
   void separate(mlir::OpOperand &operand, mlir::Operation *place, mlir::DictionaryAttr on);
   void prepareProducts();
   void prepareProduct(net::DotOp dot);
+  bool storeOperand(mlir::Value operand);
   void canonicalizeOperand(net::DotOp dot, bool left);
   bool isDense(mlir::Value value) const;
   void keepOrders();
