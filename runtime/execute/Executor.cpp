@@ -4,8 +4,8 @@
 //
 // Allocates the arenas of one rank, compiles its program and issues its steps: a step is replayed if the device has a
 // recording of its variant, and is issued instruction by instruction otherwise. The threads of the rank issue their
-// parts of the loops that they share. The costs of each step are kept beside
-// its readings, because a device may still execute a step when the next one is issued.
+// parts of the loops that they share. The costs of each step are kept beside its readings, because a device may still
+// execute a step when the next one is issued.
 //
 //===----------------------------------------------------------------------===//
 

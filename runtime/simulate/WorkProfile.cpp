@@ -40,48 +40,24 @@ static constexpr double kWarmShare = 0.8;
 /// A shorter call is made of its overhead.
 static constexpr double kShortSeconds = 10e-6;
 
-std::string_view meshwright::runtime::getName(WorkLimit limit) {
-  switch (limit) {
-  case WorkLimit::None:
-    return "";
-  case WorkLimit::Ranks:
-    return "ranks";
-  case WorkLimit::Memory:
-    return "memory";
-  case WorkLimit::Cold:
-    return "cold";
-  case WorkLimit::Calls:
-    return "calls";
-  case WorkLimit::Shape:
-    return "shape";
-  case WorkLimit::Operations:
-    return "operations";
-  case WorkLimit::Order:
-    return "order";
-  }
-  return "";
-}
+/// The word and the sentence of each limit, in their order.
+static constexpr struct {
+  std::string_view name, sentence;
+} limitTexts[] = {
+    {"", ""},
+    {"ranks", "waits for other ranks or for their data"},
+    {"memory", "moves as many bytes per second as 60 % of the best copy or more"},
+    {"cold", "alone, repeated with operands in the caches, it takes at most 80 % of the time"},
+    {"calls", "a call is shorter than 10 us"},
+    {"shape", "alone, it is no faster: the library's rate for this shape"},
+    {"operations", "alone, it is no faster: a kernel of one operation per byte or more"},
+    {"order", "alone, it is no faster: a kernel or copy that moves bytes by strides or indices"},
+};
+static_assert(std::size(limitTexts) == static_cast<size_t>(WorkLimit::Order) + 1);
 
+std::string_view meshwright::runtime::getName(WorkLimit limit) { return limitTexts[static_cast<size_t>(limit)].name; }
 std::string_view meshwright::runtime::explain(WorkLimit limit) {
-  switch (limit) {
-  case WorkLimit::None:
-    return "";
-  case WorkLimit::Ranks:
-    return "waits for other ranks or for their data";
-  case WorkLimit::Memory:
-    return "moves as many bytes per second as 60 % of the best copy or more";
-  case WorkLimit::Cold:
-    return "alone, repeated with operands in the caches, it takes at most 80 % of the time";
-  case WorkLimit::Calls:
-    return "a call is shorter than 10 us";
-  case WorkLimit::Shape:
-    return "alone, it is no faster: the library's rate for this shape";
-  case WorkLimit::Operations:
-    return "alone, it is no faster: a kernel of one operation per byte or more";
-  case WorkLimit::Order:
-    return "alone, it is no faster: a kernel or copy that moves bytes by strides or indices";
-  }
-  return "";
+  return limitTexts[static_cast<size_t>(limit)].sentence;
 }
 
 WorkLimit WorkRow::getLimit(const DeviceRates &best) const {

@@ -266,9 +266,8 @@ const std::vector<Option> &getOptions() {
        setText(&Options::trace)},
       {"Results", "profile", "FILE",
        "a table of the time of the last steps by products, kernels, convolutions, copies and collectives, with their "
-       "rates, shares of the best rates of this machine and what limits those that are slow; text, or JSON if FILE "
-       "ends "
-       "in .json",
+       "rates, shares of the best rates of this machine and what limits those that are slow; text, or JSON if "
+       "FILE ends in .json",
        setText(&Options::profile)},
       {"Results", "calibrate", "FILE",
        "instead of training, measure what the package's kernels, products and collectives take on this machine, and "

@@ -26,6 +26,14 @@ static std::string getRate(const WorkRow &row) {
   return "";
 }
 
+/// `87`, in percent; empty where the share is not known.
+static std::string getPercent(std::optional<double> share) { return share ? fmt::format("{:.0f}", *share * 100) : ""; }
+
+/// The limit of a row that is large enough to explain it.
+static WorkLimit findLimit(const WorkProfile &profile, const WorkRow &row, const DeviceRates &best) {
+  return row.seconds < leastExplainedShare * profile.seconds ? WorkLimit::None : row.getLimit(best);
+}
+
 /// The columns of a row after its time and share.
 struct Columns {
   std::string calls = {}, rate = {}, best = {}, alone = {};
@@ -65,14 +73,14 @@ std::string meshwright::tool::toText(const WorkProfile &profile, const DeviceRat
       ++numRest;
       continue;
     }
-    std::optional<double> reached = row.getShare(best);
-    WorkLimit limit = share < leastExplainedShare ? WorkLimit::None : row.getLimit(best);
+    std::optional<double> reached = row.getShare(best), alone;
+    if (reached && row.aloneSeconds)
+      alone = *reached * row.seconds / *row.aloneSeconds;
+    WorkLimit limit = findLimit(profile, row, best);
     limits.insert(limit);
     text += getLine(
         row.seconds, share,
-        {fmt::format("{:g}", row.calls), getRate(row), reached ? fmt::format("{:.0f}", *reached * 100) : "",
-         reached && row.aloneSeconds ? fmt::format("{:.0f}", *reached * row.seconds / *row.aloneSeconds * 100) : "",
-         runtime::getName(limit)},
+        {fmt::format("{:g}", row.calls), getRate(row), getPercent(reached), getPercent(alone), runtime::getName(limit)},
         row.work, row.name);
   }
   auto getPart = [&](double seconds) { return profile.seconds > 0 ? seconds / profile.seconds : 0; };
@@ -98,9 +106,8 @@ std::string meshwright::tool::toJson(const WorkProfile &profile, const DeviceRat
       entry["share_of_best"] = *reached;
     if (row.aloneSeconds)
       entry["alone_seconds"] = *row.aloneSeconds;
-    if (row.seconds >= leastExplainedShare * profile.seconds)
-      if (WorkLimit limit = row.getLimit(best); limit != WorkLimit::None)
-        entry["limit"] = runtime::getName(limit);
+    if (WorkLimit limit = findLimit(profile, row, best); limit != WorkLimit::None)
+      entry["limit"] = runtime::getName(limit);
     rows.push_back(std::move(entry));
   }
   OrderedJson rates = OrderedJson::object();

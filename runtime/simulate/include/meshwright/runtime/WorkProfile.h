@@ -46,9 +46,8 @@ struct WorkRow {
   double movingSeconds = 0;
   /// The type of a product's operands; none for other work.
   std::optional<DType> product;
-  /// A collective, or a wait for one or for a copy.
   bool isCollective = false;
-  bool isWait = false;
+  bool isWait = false; ///< for a collective or copy that was started
   /// One of the instructions, of a rank of this process; null if there is none.
   const Instruction *example = nullptr;
   int64_t rank = 0;
