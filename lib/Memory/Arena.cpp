@@ -2,8 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Packing of buffers with lifetimes is the offline dynamic storage allocation problem, which is NP-hard. Three greedy
-// orders are tried and the smallest result is taken; `findOverlap` checks layouts independently of these.
+// Packing of buffers with lifetimes is the offline dynamic storage allocation problem, which is NP-hard. Greedy layouts
+// in several orders are tried, which learn from their predecessors, until one reaches the lower bound; the smallest
+// counts. `findOverlap` checks layouts independently of these.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,12 +14,14 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <vector>
 
 using namespace llvm;
 using namespace meshwright::schedule;
 
-/// Above this number of buffers only the first strategy, which is not quadratic, is tried.
-static constexpr size_t kMaxBySize = 6000;
+/// The layouts of an arena that are tried, and the comparisons of two buffers for all of them, some hundredths of a
+/// second.
+static constexpr size_t kMostRounds = 512, kMostComparisons = 1 << 25;
 
 int64_t ArenaProblem::getLowerBound() const {
   SmallVector<std::pair<int64_t, int64_t>> events;
@@ -117,43 +120,63 @@ static ArenaLayout layOutInOrder(const ArenaProblem &problem) {
   return layout;
 }
 
-/// One buffer after the other by rising key, each as low as it fits.
-static ArenaLayout layOutLow(const ArenaProblem &problem, function_ref<int64_t(unsigned)> key) {
+/// One buffer after the other in the given order, each as low as it fits.
+static ArenaLayout layOutLow(const ArenaProblem &problem, ArrayRef<unsigned> order) {
+  struct Placed {
+    int64_t offset, end, first, last;
+  };
   ArenaLayout layout{SmallVector<int64_t>(problem.buffers.size(), 0), 0};
-  auto order = getOrder(problem.buffers.size(), key);
-  /// The buffers placed so far, by offset.
-  std::multimap<int64_t, unsigned> placed;
+  /// By offset.
+  std::vector<Placed> placed;
+  placed.reserve(order.size());
   for (unsigned index : order) {
     const ArenaProblem::Buffer &buffer = problem.buffers[index];
     int64_t bytes = alignTo(buffer.bytes, problem.alignment), offset = 0;
     if (bytes == 0)
       continue;
-    for (auto [start, other] : placed) {
-      const ArenaProblem::Buffer &there = problem.buffers[other];
-      if (there.last < buffer.first || buffer.last < there.first)
+    for (const Placed &other : placed) {
+      if (other.last < buffer.first || buffer.last < other.first)
         continue;
-      if (offset + bytes <= start)
+      if (offset + bytes <= other.offset)
         break;
-      offset = std::max<int64_t>(offset, start + alignTo(there.bytes, problem.alignment));
+      offset = std::max(offset, other.end);
     }
     layout.offsets[index] = offset;
     layout.bytes = std::max(layout.bytes, offset + bytes);
-    placed.insert({offset, index});
+    auto after = upper_bound(placed, offset, [](int64_t at, const Placed &other) { return at < other.offset; });
+    placed.insert(after, {offset, offset + bytes, buffer.first, buffer.last});
   }
   return layout;
 }
 
 ArenaLayout meshwright::schedule::layOut(const ArenaProblem &problem) {
-  ArenaLayout layout = layOutInOrder(problem);
-  if (problem.buffers.size() > kMaxBySize || layout.bytes == problem.getLowerBound())
-    return layout;
+  ArenaLayout best = layOutInOrder(problem);
+  size_t size = problem.buffers.size();
+  size_t rounds = std::min(kMostRounds, kMostComparisons / std::max<size_t>(1, size * size / 2));
+  int64_t bound = problem.getLowerBound();
+  if (rounds == 0 || best.bytes == bound)
+    return best;
+  auto getBuffer = [&](unsigned index) -> const ArenaProblem::Buffer & { return problem.buffers[index]; };
   // Large buffers leave gaps that small ones fit into; those that live long are best at the bottom, out of the way.
-  auto bySize = [&](unsigned index) { return -problem.buffers[index].bytes; };
-  auto byDuration = [&](unsigned index) { return problem.buffers[index].first - problem.buffers[index].last; };
-  for (ArenaLayout other : {layOutLow(problem, bySize), layOutLow(problem, byDuration)})
-    if (other.bytes < layout.bytes)
-      layout = std::move(other);
-  return layout;
+  SmallVector<unsigned> orders[] = {
+      getOrder(size, [&](unsigned index) { return -getBuffer(index).bytes; }),
+      getOrder(size, [&](unsigned index) { return getBuffer(index).first - getBuffer(index).last; }),
+      getOrder(size, [&](unsigned index) { return getBuffer(index).first; }),
+      getOrder(size, [&](unsigned index) { return -getBuffer(index).last; })};
+  for (size_t round = 0; round < rounds && best.bytes > bound; ++round) {
+    SmallVector<unsigned> &order = orders[round % std::size(orders)];
+    ArenaLayout layout = layOutLow(problem, order);
+    // Squeaky wheel optimization (Joslin and Clements, JAIR 10, 1999): buffers that end above the lower bound come
+    // first in the next layout.
+    auto isHigh = [&](unsigned index) { return layout.offsets[index] + getBuffer(index).bytes > bound; };
+    auto isLow = [&](unsigned index) { return !isHigh(index); };
+    SmallVector<unsigned> next = to_vector(make_filter_range(order, isHigh));
+    append_range(next, make_filter_range(order, isLow));
+    order = std::move(next);
+    if (layout.bytes < best.bytes)
+      best = std::move(layout);
+  }
+  return best;
 }
 
 std::optional<std::pair<unsigned, unsigned>> meshwright::schedule::findOverlap(const ArenaProblem &problem,

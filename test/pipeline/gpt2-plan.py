@@ -55,9 +55,9 @@ def check(name, conversions, least, most, edit=lambda text: text):
     ratio = program["flops"] * ranks / result["serial_flops"]
     if ratio > 1.05:
         sys.exit(f"{name}: a rank computes {ratio:.3f} of its share")
-    # No layout of the arena needs less than what lives at the busiest moment; this one wastes little beside it.
+    # No layout of the arena needs less than what lives at the busiest moment; this one wastes next to nothing beside it.
     arena = program["peak_bytes"] - program["persistent_bytes"]
-    if not program["live_bytes"] <= arena <= 1.1 * program["live_bytes"]:
+    if not program["live_bytes"] <= arena <= 1.01 * program["live_bytes"]:
         sys.exit(f"{name}: {program['live_bytes']} bytes live at the peak but the arena has {arena}")
     state = sum(variable["bytes_per_rank"] for variable in result["variables"])
     if not state <= program["persistent_bytes"] <= 1.01 * state:
