@@ -116,7 +116,9 @@ private:
   void carryInPlace();
   void stackInPlace();
   bool canBePart(Value value, Value host);
-  bool canOverwrite(net::CarryOp carry, Value value);
+  void replaceTaken();
+  bool canReplace(net::StackOp stack, Value taken);
+  bool canOverwrite(Value value, Value old, int64_t lastRead);
   void setInPlace(dist::KernelOp kernel, unsigned output, unsigned input);
   SmallVector<unsigned> findDying(dist::KernelOp kernel);
   Value getPlace(Value root) const;
@@ -136,12 +138,14 @@ private:
   int64_t arena = 0;
   /// Offsets of roots.
   llvm::DenseMap<Value, int64_t> offsets;
-  /// Results that are where an input of their kernel or all-reduce was.
+  /// Results that are where an input of their kernel or all-reduce was, or an array that their loop takes parts of.
   llvm::DenseMap<Value, Value> reused;
   /// Values of an iteration that are made in the place of a carried value or a stack.
   llvm::MapVector<Value, Value> hosts;
   /// Values where a carried one begins, which it overwrites.
   llvm::DenseSet<Value> begun;
+  /// Arrays whose parts those of a stack replace.
+  llvm::DenseSet<Value> replaced;
   llvm::DenseMap<StringAttr, net::ReadOp> reads;
 };
 
@@ -441,16 +445,17 @@ bool Assigner::canBePart(Value value, Value host) {
          storage.getNest().getLoop(maker) == storage.getNest().getLoop(host.getDefiningOp());
 }
 
-/// True if the maker of `value` can overwrite the present value of `carry`: nothing reads that later, and a kernel that
-/// reads it reads each element where it writes it.
-bool Assigner::canOverwrite(net::CarryOp carry, Value value) {
-  int64_t written = storage.getStep(value.getDefiningOp()), lastRead = storage.getLastReadOfCarry(carry);
+/// True if the maker of `value` can overwrite the memory of `old`, that of a carried value or a part of an array, which
+/// an iteration reads until step `lastRead`: then nothing reads it later, and a kernel that reads it reads each element
+/// where it writes it.
+bool Assigner::canOverwrite(Value value, Value old, int64_t lastRead) {
+  int64_t written = storage.getStep(value.getDefiningOp());
   auto kernel = value.getDefiningOp<dist::KernelOp>();
   if (lastRead != written || !kernel)
     return lastRead < written;
   SmallVector<unsigned> inputs;
   for (auto [index, input] : llvm::enumerate(kernel.getInputs()))
-    if (storage.getRoot(input) == carry.getResult())
+    if (storage.getRoot(input) == old)
       inputs.push_back(index);
   unsigned output = cast<OpResult>(value).getResultNumber();
   if (inputs.size() != 1 || kernel.getInputs()[inputs[0]].getType() != value.getType() ||
@@ -466,7 +471,7 @@ void Assigner::carryInPlace() {
   for (auto next : func.getBody().front().getOps<net::NextOp>()) {
     auto carry = next.getCarry().getDefiningOp<net::CarryOp>();
     Value root = storage.getRoot(next.getValue());
-    if (canBePart(next.getValue(), carry) && canOverwrite(carry, root))
+    if (canBePart(next.getValue(), carry) && canOverwrite(root, carry.getResult(), storage.getLastReadOfCarry(carry)))
       hosts[root] = carry.getResult();
   }
 }
@@ -476,6 +481,32 @@ void Assigner::stackInPlace() {
   for (auto stack : func.getBody().front().getOps<net::StackOp>())
     if (hasAlignedParts(stack.getValue()) && canBePart(stack.getValue(), stack))
       hosts[storage.getRoot(stack.getValue())] = stack.getResult();
+}
+
+/// True if each part of `stack` can replace the part of `taken` that its iteration takes.
+bool Assigner::canReplace(net::StackOp stack, Value taken) {
+  if (isPlaced(taken) || replaced.contains(taken) ||
+      Storage::getBytes(taken.getType()) != Storage::getBytes(stack.getType()))
+    return false;
+  std::optional<int64_t> lastRead = storage.getLastReadOfPart(taken, storage.getNest().getLoop(stack));
+  if (!lastRead)
+    return false;
+  Value root = storage.getRoot(stack.getValue());
+  // A value with a place of its own is copied to the stack.
+  return hosts.lookup(root) == stack.getResult() ? canOverwrite(root, taken, *lastRead)
+                                                 : *lastRead < storage.getStep(stack);
+}
+
+/// Lets a stack take the memory of an array whose parts nothing but the same loop reads.
+void Assigner::replaceTaken() {
+  for (auto stack : func.getBody().front().getOps<net::StackOp>()) {
+    if (isPlaced(stack.getResult()) || !hasAlignedParts(stack.getValue()))
+      continue;
+    ArrayRef<Value> taken = storage.getTaken(storage.getNest().getLoop(stack));
+    const auto *found = llvm::find_if(taken, [&](Value value) { return canReplace(stack, value); });
+    if (found != taken.end() && replaced.insert(*found).second)
+      reused[stack.getResult()] = *found;
+  }
 }
 
 void Assigner::placeStep() {
@@ -544,6 +575,7 @@ void Assigner::run() {
   beginInPlace();
   carryInPlace();
   stackInPlace();
+  replaceTaken();
   reuseInputs();
   reduceInPlace();
   placeStep();

@@ -74,7 +74,27 @@ Storage::Storage(func::FuncOp func) {
       if (getRoot(result) == result)
         lastUses.try_emplace(result, steps[isa<net::StackOp>(op) ? nest.getEnd(nest.getLoop(&op)) : &op]);
     addReads(&op);
+    if (auto take = dyn_cast<net::TakeOp>(op); take && getBase(take.getResult()))
+      if (SmallVector<Value> &values = taken[nest.getLoop(take)]; !llvm::is_contained(values, getRoot(take.getStack())))
+        values.push_back(getRoot(take.getStack()));
   }
+}
+
+/// The last step in which `op` reads its operands, of one iteration.
+int64_t Storage::getReadEnd(Operation *op) const {
+  if (net::isOutput(op))
+    return end;
+  // The operands and results of a start are in use until its wait.
+  if (isStart(op)) {
+    Operation *wait = findWait(op);
+    return wait ? getStep(wait) : end;
+  }
+  // A GEMM with an epilogue still reads its operands while it writes the results of the following kernel.
+  if (auto product = dyn_cast<dist::MatmulOp>(op); product && dist::kEpilogueAttr.isOn(product))
+    if (dist::KernelOp kernel = getKernelBehind(product))
+      return getStep(kernel);
+  // A carried value is written to its place before the loop.
+  return getStep(isa<net::CarryOp>(op) ? nest.getLoop(op) : op);
 }
 
 /// Notes what `op` reads, and until when.
@@ -82,33 +102,24 @@ void Storage::addReads(Operation *op) {
   bool isName = op->getNumResults() > 0 && !isStart(op) && getBase(op->getResult(0)) && !isa<net::NextOp>(op);
   if (isName || isa<net::EndLoopOp>(op))
     return;
-  int64_t step = net::isOutput(op) ? end : steps[op];
-  // The operands and results of a start are in use until its wait.
-  if (isStart(op)) {
-    Operation *wait = findWait(op);
-    step = wait ? steps[wait] : end;
+  int64_t step = getReadEnd(op);
+  if (isStart(op))
     for (Value result : op->getResults())
       lastUses[result] = step;
-  }
-  // A GEMM with an epilogue still reads its operands while it writes the results of the following kernel.
-  if (auto product = dyn_cast<dist::MatmulOp>(op); product && dist::kEpilogueAttr.isOn(product))
-    if (dist::KernelOp kernel = getKernelBehind(product))
-      step = steps[kernel];
-  // A carried value is written to its place before the loop.
-  if (isa<net::CarryOp>(op))
-    step = steps[nest.getLoop(op)];
   for (OpOperand &operand : op->getOpOperands()) {
     Value root = getRoot(operand.get());
+    bool isNext = isa<net::NextOp>(op) && operand.getOperandNumber() == 1;
+    auto getRead = [&](Value of) {
+      return isNext ? getStep(nest.getEnd(nest.getLoop(op))) : getReadStep(op, step, of);
+    };
+    auto add = [](int64_t &last, int64_t read) { last = std::max(last, read); };
+    add(lastUses[root], getRead(root));
     auto carry = root.getDefiningOp<net::CarryOp>();
-    int64_t &last = lastUses[root];
-    if (isa<net::NextOp>(op) && operand.getOperandNumber() == 1) {
-      last = std::max(last, steps[nest.getEnd(nest.getLoop(op))]);
-      continue;
-    }
-    int64_t read = getReadStep(op, step, root);
-    last = std::max(last, read);
-    if (carry && nest.contains(nest.getLoop(carry), op))
-      carryReads[carry] = std::max(carryReads[carry], read);
+    if (carry && !isNext && nest.contains(nest.getLoop(carry), op))
+      add(iterationReads[carry], getRead(root));
+    for (Value value = operand.get(); Value base = getBase(value); value = base)
+      if (auto take = value.getDefiningOp<net::TakeOp>())
+        add(iterationReads[take], getRead(value));
   }
 }
 
@@ -164,6 +175,34 @@ bool Storage::canReduceInPlace(dist::CollectiveOp op, unsigned part) const {
   return reads == 1;
 }
 
+ArrayRef<Value> Storage::getTaken(net::LoopOp loop) const {
+  auto values = taken.find(loop);
+  return values == taken.end() ? ArrayRef<Value>() : ArrayRef<Value>(values->second);
+}
+
+std::optional<int64_t> Storage::getLastReadOfPart(Value root, net::LoopOp loop) const {
+  Operation *maker = root.getDefiningOp();
+  if (!maker)
+    return std::nullopt;
+  net::LoopOp around = nest.getLoop(maker);
+  if ((net::leavesLoop(maker) ? nest.getParent(around) : around) != nest.getParent(loop))
+    return std::nullopt;
+  int64_t begin = getStep(loop), last = begin;
+  SmallVector<Value> names = {root};
+  while (!names.empty())
+    for (Operation *user : names.pop_back_val().getUsers()) {
+      auto take = dyn_cast<net::TakeOp>(user);
+      if (isa<dist::ViewOp, dist::WaitOp>(user))
+        llvm::append_range(names, user->getResults());
+      else if (take && nest.getLoop(take) == loop && getBase(take.getResult()) && getOffset(take.getStack()) == 0 &&
+               getBytes(take.getStack().getType()) == getBytes(root.getType()))
+        last = std::max(last, iterationReads.lookup(take));
+      else if (getReadStep(user, getReadEnd(user), root) >= begin)
+        return std::nullopt;
+    }
+  return last;
+}
+
 bool Storage::isOnHost(Value root) const {
   if (auto copy = root.getDefiningOp<dist::CopyOp>())
     return copy.getMemory() == dist::MemoryKind::Host;
@@ -193,6 +232,14 @@ Value Storage::getHost(OpResult value) const {
       if (host != value && getStatedOffset(value) && getStatedOffset(value) == getStatedOffset(host))
         return host;
     }
+  return {};
+}
+
+Value Storage::getReplaced(net::StackOp stack) const {
+  Value result = stack.getResult();
+  for (Value root : getTaken(nest.getLoop(stack)))
+    if (isa<OpResult>(root) && getStatedOffset(root) && getStatedOffset(root) == getStatedOffset(result))
+      return root;
   return {};
 }
 

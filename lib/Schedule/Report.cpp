@@ -28,14 +28,16 @@ struct Lifetime {
 
 } // namespace
 
-/// The value that `result` may overwrite: the operand of an all-reduce, an input of a kernel, or the initial value of a
-/// carried value.
-static Value getOverwritten(OpResult result) {
+/// The value that `result` may overwrite: the operand of an all-reduce, an input of a kernel, the initial value of a
+/// carried value, or an array whose parts a loop takes.
+static Value getOverwritten(OpResult result, const Storage &storage) {
   unsigned number = result.getResultNumber();
   if (auto collective = dyn_cast<dist::CollectiveOp>(result.getOwner()))
     return collective.getKind() == dist::CollectiveKind::AllReduce ? collective.getPartInput(number) : Value();
   if (auto carry = dyn_cast<net::CarryOp>(result.getOwner()))
     return carry.getInit();
+  if (auto stack = dyn_cast<net::StackOp>(result.getOwner()))
+    return storage.getReplaced(stack);
   auto kernel = dyn_cast<dist::KernelOp>(result.getOwner());
   int64_t input = kernel && kernel.getInPlace() ? (*kernel.getInPlace())[number] : -1;
   return input >= 0 ? kernel.getInputs()[input] : Value();
@@ -59,7 +61,7 @@ static SmallVector<Lifetime> getLifetimes(func::FuncOp func, const Storage &stor
         continue;
       int64_t last = storage.getLastUse(result);
       // A value in the place of its operand extends the operand's lifetime.
-      if (Value before = getOverwritten(result)) {
+      if (Value before = getOverwritten(result, storage)) {
         auto operand = indices.find(storage.getRoot(before));
         if (operand != indices.end() && getOffset(lifetimes[operand->second].value) == offset) {
           lifetimes[operand->second].last = std::max(lifetimes[operand->second].last, last);

@@ -49,6 +49,7 @@ private:
   LogicalResult checkPart(OpResult value, Value host) const;
   LogicalResult checkOverlaps(ArrayRef<Place> places);
   bool mayShare(const Place &old, const Place &young) const;
+  bool mayReplace(net::StackOp stack, Value taken) const;
 
   func::FuncOp func;
   Storage storage;
@@ -194,6 +195,21 @@ LogicalResult Checker::collect() {
   return success();
 }
 
+/// True if the parts of `stack` may be where those of `taken` are: an iteration writes its part after it has read the
+/// old one for the last time, or while a kernel reads it in place.
+bool Checker::mayReplace(net::StackOp stack, Value taken) const {
+  std::optional<int64_t> lastRead = storage.getLastReadOfPart(taken, storage.getNest().getLoop(stack));
+  if (!lastRead)
+    return false;
+  auto value = dyn_cast<OpResult>(storage.getRoot(stack.getValue()));
+  bool isHosted = value && storage.getHost(value) == stack.getResult();
+  Operation *writer = isHosted ? value.getOwner() : stack;
+  auto kernel = dyn_cast<dist::KernelOp>(writer);
+  int64_t input = kernel && kernel.getInPlace() ? (*kernel.getInPlace())[value.getResultNumber()] : -1;
+  bool inPlace = input >= 0 && storage.getRoot(kernel.getInputs()[input]) == taken;
+  return *lastRead < storage.getStep(writer) || (*lastRead == storage.getStep(writer) && inPlace);
+}
+
 /// True if `young` may begin where `old` ends in the same step: a kernel that writes in place says so, and an
 /// all-reduce may end where it began.
 bool Checker::mayShare(const Place &old, const Place &young) const {
@@ -205,6 +221,8 @@ bool Checker::mayShare(const Place &old, const Place &young) const {
   if (auto carry = young.value.getDefiningOp<net::CarryOp>())
     return old.last == young.first && old.offset == young.offset && old.bytes == young.bytes &&
            storage.getRoot(carry.getInit()) == old.value;
+  if (auto stack = young.value.getDefiningOp<net::StackOp>())
+    return old.offset == young.offset && old.bytes == young.bytes && mayReplace(stack, old.value);
   auto kernel = young.value.getDefiningOp<dist::KernelOp>();
   if (!kernel || !kernel.getInPlace() || old.last != young.first || old.offset != young.offset ||
       old.bytes != young.bytes)

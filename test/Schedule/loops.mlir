@@ -90,3 +90,87 @@ func.func @small_parts(%x: tensor<3x4xf32>) -> tensor<3x4xf32> {
   net.end_loop %i
   return %1 : tensor<3x4xf32>
 }
+
+// -----
+
+// A stack takes the memory of a product of which each iteration reads only its own part, and nothing else reads it.
+// CHECK-LABEL: @replaced
+// CHECK: %[[OUT:.*]] = dist.matmul {{.*}} {dist.offsets = array<i64: [[PLACE:[0-9]+]]>}
+// CHECK: %[[V:.*]] = net.take %[[OUT]] in %[[I:.*]] {dist.offsets = array<i64: [[PLACE]]>}
+// CHECK: %[[Y:.*]] = dist.kernel({{.*}}%[[V]]{{.*}}) in_place [{{[01]}}]
+// CHECK: dist.iteration_bytes = array<i64: 1024>, dist.offsets = array<i64: [[PLACE]]>
+// CHECK: net.stack %[[Y]] in %[[I]] {dist.offsets = array<i64: [[PLACE]]>}
+func.func @replaced(%x: tensor<3x16x16xf32>, %b: tensor<16x16xf32>) -> tensor<3x16x16xf32> {
+  %o = net.dot %x, %x batch = [0] x [0] contract = [2] x [1] : tensor<3x16x16xf32>, tensor<3x16x16xf32> -> tensor<3x16x16xf32>
+  %i = net.loop count = 3
+  %v = net.take %o in %i : tensor<3x16x16xf32> -> tensor<16x16xf32>
+  %0 = net.sine %v : tensor<16x16xf32>
+  %1 = net.multiply %0, %b : tensor<16x16xf32>
+  %2 = net.stack %1 in %i : tensor<16x16xf32> -> tensor<3x16x16xf32>
+  net.end_loop %i
+  %3 = net.dot %2, %x batch = [0] x [0] contract = [2] x [1] : tensor<3x16x16xf32>, tensor<3x16x16xf32> -> tensor<3x16x16xf32>
+  return %3 : tensor<3x16x16xf32>
+}
+
+// -----
+
+// So does the stack of a second loop that takes parts of the first one's.
+// CHECK-LABEL: @replaced_again
+// CHECK: dist.matmul {{.*}} {dist.offsets = array<i64: [[PLACE:[0-9]+]]>}
+// CHECK: net.stack {{.*}} {dist.offsets = array<i64: [[PLACE]]>}
+// CHECK: net.stack {{.*}} {dist.offsets = array<i64: [[PLACE]]>}
+func.func @replaced_again(%x: tensor<3x16x16xf32>) -> tensor<3x16x16xf32> {
+  %o = net.dot %x, %x batch = [0] x [0] contract = [2] x [1] : tensor<3x16x16xf32>, tensor<3x16x16xf32> -> tensor<3x16x16xf32>
+  %i = net.loop count = 3
+  %v = net.take %o in %i : tensor<3x16x16xf32> -> tensor<16x16xf32>
+  %0 = net.sine %v : tensor<16x16xf32>
+  %1 = net.stack %0 in %i : tensor<16x16xf32> -> tensor<3x16x16xf32>
+  net.end_loop %i
+  %j = net.loop count = 3
+  %w = net.take %1 in %j : tensor<3x16x16xf32> -> tensor<16x16xf32>
+  %2 = net.cosine %w : tensor<16x16xf32>
+  %3 = net.stack %2 in %j : tensor<16x16xf32> -> tensor<3x16x16xf32>
+  net.end_loop %j
+  %4 = net.dot %3, %x batch = [0] x [0] contract = [2] x [1] : tensor<3x16x16xf32>, tensor<3x16x16xf32> -> tensor<3x16x16xf32>
+  return %4 : tensor<3x16x16xf32>
+}
+
+// -----
+
+// Not if it is read after the loop, or the iteration reads its part after the new one is made.
+// CHECK-LABEL: @read_after_the_loop
+// CHECK: dist.matmul {{.*}} {dist.offsets = array<i64: [[PLACE:[0-9]+]]>}
+// CHECK: dist.kernel
+// CHECK-NOT: dist.offsets = array<i64: [[PLACE]]>
+// CHECK: net.stack
+func.func @read_after_the_loop(%x: tensor<3x16x16xf32>) -> tensor<3x16x16xf32> {
+  %o = net.dot %x, %x batch = [0] x [0] contract = [2] x [1] : tensor<3x16x16xf32>, tensor<3x16x16xf32> -> tensor<3x16x16xf32>
+  %i = net.loop count = 3
+  %v = net.take %o in %i : tensor<3x16x16xf32> -> tensor<16x16xf32>
+  %0 = net.sine %v : tensor<16x16xf32>
+  %1 = net.stack %0 in %i : tensor<16x16xf32> -> tensor<3x16x16xf32>
+  net.end_loop %i
+  %2 = net.dot %1, %o batch = [0] x [0] contract = [2] x [1] : tensor<3x16x16xf32>, tensor<3x16x16xf32> -> tensor<3x16x16xf32>
+  return %2 : tensor<3x16x16xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @read_after_the_part_is_made
+// CHECK: dist.matmul {{.*}} {dist.offsets = array<i64: [[PLACE:[0-9]+]]>}
+// CHECK: %[[Y:.*]] = dist.kernel
+// CHECK-NOT: dist.offsets = array<i64: [[PLACE]]>
+// CHECK: net.stack
+func.func @read_after_the_part_is_made(%x: tensor<3x16x16xf32>, %c: tensor<16x16xf32>) -> (tensor<3x16x16xf32>, tensor<16x16xf32>) {
+  %o = net.dot %x, %x batch = [0] x [0] contract = [2] x [1] : tensor<3x16x16xf32>, tensor<3x16x16xf32> -> tensor<3x16x16xf32>
+  %i = net.loop count = 3
+  %d = net.carry %c in %i : tensor<16x16xf32>
+  %v = net.take %o in %i : tensor<3x16x16xf32> -> tensor<16x16xf32>
+  %0 = net.sine %d : tensor<16x16xf32>
+  %1 = net.stack %0 in %i : tensor<16x16xf32> -> tensor<3x16x16xf32>
+  %2 = net.dot %0, %v batch = [] x [] contract = [1] x [0] : tensor<16x16xf32>, tensor<16x16xf32> -> tensor<16x16xf32>
+  %3 = net.next %2 for %d : tensor<16x16xf32>
+  net.end_loop %i
+  %4 = net.dot %1, %x batch = [0] x [0] contract = [2] x [1] : tensor<3x16x16xf32>, tensor<3x16x16xf32> -> tensor<3x16x16xf32>
+  return %4, %3 : tensor<3x16x16xf32>, tensor<16x16xf32>
+}

@@ -65,3 +65,35 @@ func.func @of_another_loop(%w: tensor<16xf32> {dist.offset = 0 : i64}) attribute
   net.end_loop %i
   return
 }
+
+// -----
+
+// The stack is where an array is whose part the iteration reads after it has made the new one.
+func.func @replaced_too_early(%w: tensor<16xf32> {dist.offset = 0 : i64}) attributes {dist.arena_bytes = 512 : i64} {
+  // expected-note @below {{the other value is made here}}
+  %o = dist.matmul %w at 0 [4, 1], %w at 0 [4, 1] to [4, 1] batch [] m 4 n 4 k 4 {dist.offsets = array<i64: 64>} : tensor<16xf32>, tensor<16xf32> -> tensor<3x16xf32>
+  %i = net.loop count = 3
+  %v = net.take %o in %i {dist.offsets = array<i64: 64>} : tensor<3x16xf32> -> tensor<16xf32>
+  %0 = dist.matmul %w at 0 [4, 1], %w at 0 [4, 1] to [4, 1] batch [] m 4 n 4 k 4 {dist.iteration_bytes = array<i64: 64>, dist.offsets = array<i64: 64>} : tensor<16xf32>, tensor<16xf32> -> tensor<16xf32>
+  // expected-error @below {{value at offset 64 overlaps one of 192 bytes at offset 64 that is still read}}
+  %1 = net.stack %0 in %i {dist.offsets = array<i64: 64>} : tensor<16xf32> -> tensor<3x16xf32>
+  %2 = dist.matmul %v at 0 [4, 1], %w at 0 [4, 1] to [4, 1] batch [] m 4 n 4 k 4 {dist.offsets = array<i64: 256>} : tensor<16xf32>, tensor<16xf32> -> tensor<16xf32>
+  net.end_loop %i
+  return
+}
+
+// -----
+
+// The stack is where an array is that is read after the loop.
+func.func @replaced_and_read(%w: tensor<16xf32> {dist.offset = 0 : i64}) attributes {dist.arena_bytes = 512 : i64} {
+  // expected-note @below {{the other value is made here}}
+  %o = dist.matmul %w at 0 [4, 1], %w at 0 [4, 1] to [4, 1] batch [] m 4 n 4 k 4 {dist.offsets = array<i64: 64>} : tensor<16xf32>, tensor<16xf32> -> tensor<3x16xf32>
+  %i = net.loop count = 3
+  %v = net.take %o in %i {dist.offsets = array<i64: 64>} : tensor<3x16xf32> -> tensor<16xf32>
+  %1 = dist.matmul %v at 0 [4, 1], %w at 0 [4, 1] to [4, 1] batch [] m 4 n 4 k 4 {dist.offsets = array<i64: 256>} : tensor<16xf32>, tensor<16xf32> -> tensor<16xf32>
+  // expected-error @below {{value at offset 64 overlaps one of 192 bytes at offset 64 that is still read}}
+  %2 = net.stack %1 in %i {dist.offsets = array<i64: 64>} : tensor<16xf32> -> tensor<3x16xf32>
+  net.end_loop %i
+  %3 = dist.matmul %o at 0 [4, 1], %w at 0 [4, 1] to [4, 1] batch [] m 4 n 4 k 4 {dist.offsets = array<i64: 320>} : tensor<3x16xf32>, tensor<16xf32> -> tensor<16xf32>
+  return
+}

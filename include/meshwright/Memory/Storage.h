@@ -36,9 +36,13 @@ public:
   /// The last step that reads `root`, through views too; that of its definition where nothing does. What is assigned or
   /// returned is read at the end of the step.
   int64_t getLastUse(mlir::Value root) const { return lastUses.lookup(root); }
-  /// The last step of an iteration that reads a carried value as of that iteration; the step of its definition if none
-  /// does.
-  int64_t getLastReadOfCarry(net::CarryOp carry) const { return carryReads.lookup(carry); }
+  /// The last step of an iteration that reads a carried value as of that iteration; 0 if none does.
+  int64_t getLastReadOfCarry(net::CarryOp carry) const { return iterationReads.lookup(carry); }
+  /// The last step of an iteration of `loop` that reads its own part of `root`, if iterations read nothing else of it
+  /// and nothing reads it after the loop; otherwise nullopt. Then, after that step, each may overwrite its part.
+  std::optional<int64_t> getLastReadOfPart(mlir::Value root, net::LoopOp loop) const;
+  /// The values that iterations of `loop` take parts of where they are.
+  llvm::ArrayRef<mlir::Value> getTaken(net::LoopOp loop) const;
   int64_t getEnd() const { return end; }
   const net::LoopNest &getNest() const { return nest; }
   /// True if `root` is in the memory of the host: a variable's old value, or a copy of the new one.
@@ -52,16 +56,22 @@ public:
   /// The carried value or the stack in whose place `value`, made in an iteration, is according to `dist.offsets`; null
   /// if it has a place of its own.
   mlir::Value getHost(mlir::OpResult value) const;
+  /// The value whose parts the parts of `stack` replace according to `dist.offsets`; null if there is none.
+  mlir::Value getReplaced(net::StackOp stack) const;
   static int64_t getBytes(mlir::Type type);
   /// True if the result of `op` is in the persistent part: constants and coordinates.
   static bool isPersistent(mlir::Operation *op);
 
 private:
+  int64_t getReadEnd(mlir::Operation *op) const;
   void addReads(mlir::Operation *op);
   int64_t getReadStep(mlir::Operation *reader, int64_t step, mlir::Value root) const;
 
   net::LoopNest nest;
-  llvm::DenseMap<mlir::Operation *, int64_t> steps, carryReads;
+  /// The positions of operations, and for carried values and parts that are taken where they are the last positions
+  /// within an iteration that read them.
+  llvm::DenseMap<mlir::Operation *, int64_t> steps, iterationReads;
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value>> taken;
   llvm::DenseMap<mlir::Value, int64_t> lastUses;
   llvm::DenseSet<mlir::StringAttr> hostVariables;
   int64_t end = 0;
