@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Greedy joins in program order (Clustering.h has the invariant on depths), then a pass in reverse that sinks nodes
-// into their only reading cluster, the choice of stored values, and a topological order that runs early nodes first.
+// into their only reading cluster, the choice of stored values, and an order in which updates come as soon as they can.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,6 +12,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
 #include <queue>
+#include <tuple>
 
 using namespace llvm;
 using namespace meshwright::schedule;
@@ -59,7 +60,7 @@ private:
   bool canBeInside(unsigned index, int target);
   int findTarget(unsigned index);
   SmallVector<bool> chooseStored();
-  SmallVector<SmallVector<unsigned>> sort();
+  SmallVector<SmallVector<unsigned>> sort(ArrayRef<bool> stored);
 
   const ClusterProblem &problem;
   SmallVector<Cluster> clusters;
@@ -337,32 +338,58 @@ Clustering Greedy::run() {
   for (int &cluster : clusterOf)
     if (cluster >= 0)
       cluster = find(cluster);
-  return {clusterOf, chooseStored(), sort()};
+  SmallVector<bool> stored = chooseStored();
+  return {clusterOf, stored, sort(stored)};
 }
 
 namespace {
 
-/// Clusters and barriers as items to be put in order.
+/// Clusters and barriers as items to be put in order: that of the problem, except for *branches*. The head of a branch
+/// is an item that frees memory, such as an update or a sum, or a small one that another branch reads; all items that
+/// only lead to the head are part of the branch. It runs as a whole as soon as everything that it reads from outside is
+/// there, and not before.
+///
+/// Every path out of a branch leads through its head, so branches wait for each other no more than their heads do.
 class Sorter {
 public:
-  Sorter(const ClusterProblem &problem, ArrayRef<int> clusterOf);
+  Sorter(const ClusterProblem &problem, ArrayRef<int> clusterOf, ArrayRef<bool> stored);
   SmallVector<SmallVector<unsigned>> run();
 
 private:
+  void addEdges();
+  SmallVector<SmallSetVector<int, 2>> findRecomputers() const;
+  SmallVector<int> orderByEdges() const;
+  void findBranches();
+  void findHeads();
+  void findStaying();
   void release(int item);
+  void finish(int item);
 
+  const ClusterProblem &problem;
+  ArrayRef<bool> stored;
   SmallVector<SmallVector<unsigned>> items;
+  SmallVector<int> itemOf;
   /// The items that wait for an item: for its values, or until it has read memory that they overwrite.
   SmallVector<SmallSetVector<int, 4>> users, successors;
   SmallVector<unsigned> waiting, waitingSoftly;
-  SmallVector<bool> early, done;
-  std::priority_queue<int, std::vector<int>, std::greater<>> ready, readyEarly;
+  SmallVector<bool> done, small, stays, last;
+  /// For every item the head of its branch, or -1; for every head the members of its branch, and the number of values
+  /// from outside that one of these waits for.
+  SmallVector<int> branchOf;
+  SmallVector<SmallVector<int, 1>> members;
+  SmallVector<unsigned> waitingAsBranch;
+  /// Those that come last after all others.
+  std::priority_queue<std::pair<bool, int>, std::vector<std::pair<bool, int>>, std::greater<>> ready;
+  /// Items of branches by the branch's size, so that the shortest is first, and by its head.
+  using InBranch = std::tuple<size_t, int, int>;
+  std::priority_queue<InBranch, std::vector<InBranch>, std::greater<>> readyInBranch;
 };
 
 } // namespace
 
-Sorter::Sorter(const ClusterProblem &problem, ArrayRef<int> clusterOf) {
-  SmallVector<int> itemOf(problem.nodes.size());
+Sorter::Sorter(const ClusterProblem &problem, ArrayRef<int> clusterOf, ArrayRef<bool> stored)
+    : problem(problem), stored(stored) {
+  itemOf.resize(problem.nodes.size());
   DenseMap<int, int> itemOfCluster;
   for (unsigned index = 0; index < problem.nodes.size(); ++index) {
     itemOf[index] = items.size();
@@ -376,15 +403,19 @@ Sorter::Sorter(const ClusterProblem &problem, ArrayRef<int> clusterOf) {
     }
     items.push_back({index});
   }
+  done.resize(items.size(), false);
+  addEdges();
+  findBranches();
+}
+
+void Sorter::addEdges() {
   users.resize(items.size());
   successors.resize(items.size());
   waiting.resize(items.size(), 0);
   waitingSoftly.resize(items.size(), 0);
-  done.resize(items.size(), false);
-  early.resize(items.size(), false);
+  SmallVector<SmallSetVector<int, 2>> recomputers = findRecomputers();
   for (auto [index, node] : enumerate(problem.nodes)) {
     int item = itemOf[index];
-    early[item] = node.early;
     for (const ClusterProblem::Use &use : node.uses)
       if (use.producer >= 0 && itemOf[use.producer] != item && users[itemOf[use.producer]].insert(item))
         ++waiting[item];
@@ -393,24 +424,137 @@ Sorter::Sorter(const ClusterProblem &problem, ArrayRef<int> clusterOf) {
     for (unsigned before : node.predecessors)
       if (users[itemOf[before]].insert(item))
         ++waiting[item];
-    for (unsigned before : node.after)
-      if (itemOf[before] != item && successors[itemOf[before]].insert(item))
-        ++waitingSoftly[item];
+    for (unsigned before : node.after) {
+      SmallVector<int, 4> readers = {itemOf[before]};
+      append_range(readers, recomputers[before]);
+      for (int reader : readers)
+        if (reader != item && successors[reader].insert(item))
+          ++waitingSoftly[item];
+    }
   }
-  // An item is early if all its users are, unless it could run at once and take memory long before they run.
+}
+
+/// For every node the other items that compute it again, because it is not stored: they read what it reads.
+SmallVector<SmallSetVector<int, 2>> Sorter::findRecomputers() const {
+  SmallVector<SmallSetVector<int, 2>> recomputers(problem.nodes.size());
+  for (size_t index = problem.nodes.size(); index-- > 0;)
+    for (const ClusterProblem::Use &use : problem.nodes[index].uses) {
+      if (use.producer < 0 || stored[use.producer] || problem.nodes[use.producer].kind == Node::Barrier)
+        continue;
+      SmallSetVector<int, 2> &found = recomputers[use.producer];
+      if (itemOf[index] != itemOf[use.producer])
+        found.insert(itemOf[index]);
+      if (!stored[index])
+        found.insert(recomputers[index].begin(), recomputers[index].end());
+    }
+  return recomputers;
+}
+
+/// Finds items of loops, whose order frees nothing, and those that receive data of other ranks or read it: it arrives
+/// while others run. Readers that only lead to outputs come last.
+void Sorter::findStaying() {
+  stays.resize(items.size(), false);
+  last.resize(items.size(), false);
+  for (auto [index, node] : enumerate(problem.nodes)) {
+    bool readsRemote = any_of(node.uses, [&](const ClusterProblem::Use &use) {
+      return use.producer >= 0 && problem.nodes[use.producer].remote;
+    });
+    int item = itemOf[index];
+    stays[item] = stays[item] || node.looped || node.remote || readsRemote;
+    last[item] = last[item] || (readsRemote && !node.looped && !node.remote);
+  }
+  for (size_t item = 0; item < items.size(); ++item)
+    last[item] = last[item] && all_of(users[item], [&](int user) { return users[user].empty(); });
+}
+
+/// Finds the heads that free memory: assignments, items that only assignments read, and items that make small values of
+/// larger ones.
+void Sorter::findHeads() {
+  SmallVector<bool> assigns(items.size(), false);
+  SmallVector<int64_t> made(items.size(), 0), read(items.size(), 0);
+  for (auto [index, node] : enumerate(problem.nodes)) {
+    int item = itemOf[index];
+    assigns[item] = assigns[item] || node.assigns;
+    for (const ClusterProblem::Use &use : node.uses) {
+      if (use.producer < 0 || itemOf[use.producer] == item)
+        continue;
+      made[itemOf[use.producer]] = std::max(made[itemOf[use.producer]], use.elements);
+      read[item] = std::max(read[item], use.elements);
+    }
+  }
   constexpr int64_t kFewElements = 1024;
-  auto isSmall = [&](unsigned index) { return problem.nodes[index].elements <= kFewElements; };
-  for (size_t item = items.size(); item-- > 0;)
-    early[item] = early[item] || ((waiting[item] != 0 || all_of(items[item], isSmall)) && !users[item].empty() &&
-                                  all_of(users[item], [&](int user) { return early[user]; }));
+  for (size_t item = 0; item < items.size(); ++item) {
+    small[item] = made[item] <= kFewElements;
+    bool onlyAssigned = all_of(users[item], [&](int user) { return assigns[user]; });
+    bool sums = small[item] && read[item] > kFewElements;
+    if (assigns[item] || (!users[item].empty() && (onlyAssigned || sums)))
+      branchOf[item] = item;
+  }
+}
+
+/// All items, users after what they wait for.
+SmallVector<int> Sorter::orderByEdges() const {
+  SmallVector<int> order;
+  SmallVector<unsigned> left = waiting;
+  for (size_t item = 0; item < items.size(); ++item)
+    if (left[item] == 0)
+      order.push_back(item);
+  for (size_t next = 0; next < order.size(); ++next)
+    for (int user : users[order[next]])
+      if (--left[user] == 0)
+        order.push_back(user);
+  return order;
+}
+
+void Sorter::findBranches() {
+  branchOf.resize(items.size(), -1);
+  members.resize(items.size());
+  waitingAsBranch.resize(items.size(), 0);
+  small.resize(items.size(), false);
+  findHeads();
+  findStaying();
+  SmallVector<int> order = orderByEdges();
+  for (int item : reverse(order)) {
+    auto branches = map_range(users[item], [&](int user) { return branchOf[user]; });
+    auto isBranch = [](int branch) { return branch >= 0; };
+    if (stays[item])
+      branchOf[item] = -1;
+    else if (branchOf[item] < 0 && !users[item].empty() && all_equal(branches))
+      branchOf[item] = *branches.begin();
+    else if (branchOf[item] < 0 && small[item] && any_of(branches, isBranch))
+      branchOf[item] = item;
+    if (branchOf[item] >= 0)
+      members[branchOf[item]].push_back(item);
+  }
+  for (size_t item = 0; item < items.size(); ++item)
+    for (int user : users[item])
+      if (branchOf[user] >= 0 && branchOf[user] != branchOf[item])
+        ++waitingAsBranch[branchOf[user]];
 }
 
 void Sorter::release(int item) {
-  if (waiting[item] != 0 || done[item])
+  int branch = branchOf[item];
+  if (waiting[item] != 0 || done[item] || (branch >= 0 && waitingAsBranch[branch] != 0))
     return;
-  ready.push(item);
-  if (early[item] && waitingSoftly[item] == 0)
-    readyEarly.push(item);
+  ready.push({last[item], item});
+  if (branch >= 0 && waitingSoftly[item] == 0)
+    readyInBranch.push({members[branch].size(), branch, item});
+}
+
+void Sorter::finish(int item) {
+  done[item] = true;
+  for (int user : users[item]) {
+    int branch = branchOf[user];
+    --waiting[user];
+    if (branch >= 0 && branch != branchOf[item] && --waitingAsBranch[branch] == 0)
+      for (int member : members[branch])
+        release(member);
+    else
+      release(user);
+  }
+  for (int successor : successors[item])
+    if (--waitingSoftly[successor] == 0)
+      release(successor);
 }
 
 SmallVector<SmallVector<unsigned>> Sorter::run() {
@@ -418,25 +562,23 @@ SmallVector<SmallVector<unsigned>> Sorter::run() {
   for (unsigned item = 0; item < items.size(); ++item)
     release(item);
   while (!ready.empty()) {
-    auto &queue = readyEarly.empty() ? ready : readyEarly;
-    int item = queue.top();
-    queue.pop();
+    int item = ready.top().second;
+    if (readyInBranch.empty()) {
+      ready.pop();
+    } else {
+      item = std::get<2>(readyInBranch.top());
+      readyInBranch.pop();
+    }
     if (done[item])
       continue;
-    done[item] = true;
     order.push_back(items[item]);
-    for (int user : users[item]) {
-      --waiting[user];
-      release(user);
-    }
-    for (int successor : successors[item])
-      if (--waitingSoftly[successor] == 0)
-        release(successor);
+    finish(item);
   }
   return order;
 }
 
-/// A topological order; among what is ready the early, then what has the earliest node.
-SmallVector<SmallVector<unsigned>> Greedy::sort() { return Sorter(problem, clusterOf).run(); }
+SmallVector<SmallVector<unsigned>> Greedy::sort(ArrayRef<bool> stored) {
+  return Sorter(problem, clusterOf, stored).run();
+}
 
 Clustering meshwright::schedule::cluster(const ClusterProblem &problem) { return Greedy(problem).run(); }

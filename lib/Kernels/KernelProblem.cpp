@@ -153,6 +153,8 @@ void KernelProblem::addNode(Operation *op) {
     node.kept = form.kept;
   node.expensive = form.expensive;
   node.members = getMembers(op, loop);
+  node.looped = static_cast<bool>(loop);
+  node.remote = isa<dist::CollectiveOp>(op);
   node.passing = dist::kFetchAtAttr.isOn(op) && isa<dist::CollectiveOp>(op);
   node.elements = ShapedType::getNumElements(form.domain);
   if (const Product *product = memory.getProduct(op)) {
@@ -197,7 +199,7 @@ void KernelProblem::orderUpdates() {
         readersOf[use.value].push_back(getOutermostEnd(index));
   for (auto assign : block.getOps<net::AssignOp>()) {
     Node &node = problem.nodes[nodeOf[assign]];
-    node.early = true;
+    node.assigns = true;
     auto value = readers.find(assign.getVariableAttr());
     if (value == readers.end())
       continue;

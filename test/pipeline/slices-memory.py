@@ -30,9 +30,10 @@ def main():
     folder = pathlib.Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
     whole, halves, quarters = (make_plan(folder, slices) for slices in (1, 2, 4))
-    peak, half, quarter = (plan["programs"][0]["peak_bytes"] for plan in (whole, halves, quarters))
+    programs = [plan["programs"][0] for plan in (whole, halves, quarters)]
+    peak, half, quarter = (program["peak_bytes"] - program["persistent_bytes"] for program in programs)
     sums = get_sums(quarters)
-    print(f"peak bytes: {peak}, {half} with 2 slices and {quarter} with 4, of which {sums} are sums")
+    print(f"temporary bytes: {peak}, {half} with 2 slices and {quarter} with 4; the sums have {sums}")
     if not quarter < half < peak:
         sys.exit("the memory does not fall with the number of slices")
     parameters = sum(variable["bytes_per_rank"] for variable in whole["variables"] if variable["kind"] == "parameter")

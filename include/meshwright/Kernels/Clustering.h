@@ -45,8 +45,12 @@ struct ClusterProblem {
     bool finishing = false;
     /// True if the result lives only within its own segment: a fetched parameter.
     bool passing = false;
-    /// True for assignments, which should run as early as possible because they free memory.
-    bool early = false;
+    /// True for assignments: they run as soon as they can, since updates free gradients.
+    bool assigns = false;
+    /// True if the node is part of a loop.
+    bool looped = false;
+    /// True if the node receives data of other ranks. What reads it is to run late, while the data arrives.
+    bool remote = false;
     /// The node that this one must not precede although it reads nothing of it; -1 if there is none. A node that
     /// recomputes an early value is placed in the cluster of its trigger or in a later one.
     int trigger = -1;
@@ -69,7 +73,8 @@ struct Clustering {
   /// recomputes it.
   llvm::SmallVector<bool> stored;
   /// All clusters and barriers in an order in which they can run, each with its nodes. The order is that of the
-  /// problem, except that early nodes run as soon as they can.
+  /// problem, except for updates of variables and for items with small results, such as the loss. These run as soon as
+  /// they can, right after the items that only they need, which in turn do not run before.
   llvm::SmallVector<llvm::SmallVector<unsigned>> order;
 };
 

@@ -18,6 +18,9 @@ using Node = ClusterProblem::Node;
 
 namespace {
 
+/// More elements than a small result has.
+constexpr int64_t kMany = 4096;
+
 /// Builds problems node by node; values are named by their producers, what is there from the start by negative numbers.
 struct ProblemBuilder {
   ClusterProblem problem;
@@ -36,7 +39,20 @@ struct ProblemBuilder {
   }
   int map(int64_t elements, std::initializer_list<ClusterProblem::Use> uses) { return add(Node::Map, elements, uses); }
   int barrier(std::initializer_list<ClusterProblem::Use> uses) { return add(Node::Barrier, 0, uses); }
+  int assign(int update) {
+    int node = barrier({use(update, kMany, Access::Memory)});
+    problem.nodes[node].assigns = true;
+    return node;
+  }
 };
+
+/// The first node of each cluster and the barriers, as they run.
+std::vector<int> getOrder(const Clustering &clustering) {
+  std::vector<int> order;
+  for (auto &item : clustering.order)
+    order.push_back(item.front());
+  return order;
+}
 
 } // namespace
 
@@ -164,19 +180,77 @@ TEST(Clustering, CheapOperationsOnAStoredValueAreComputedAgain) {
 TEST(Clustering, UpdatesRunAsSoonAsTheyCanButAfterReaders) {
   ProblemBuilder b;
   int gradient = b.barrier({});
-  int other = b.barrier({b.use(gradient, 64, Access::Memory)});
-  int reader = b.barrier({b.use(-1, 64, Access::Memory), b.use(other, 64, Access::Memory)});
-  int late = b.barrier({b.use(reader, 64, Access::Memory)});
-  int update = b.map(64, {b.use(-1, 64), b.use(gradient, 64)});
-  int assign = b.barrier({b.use(update, 64, Access::Memory)});
-  b.problem.nodes[assign].early = true;
+  int other = b.barrier({b.use(gradient, kMany, Access::Memory)});
+  int reader = b.barrier({b.use(-1, kMany, Access::Memory), b.use(other, kMany, Access::Memory)});
+  int late = b.barrier({b.use(reader, kMany, Access::Memory)});
+  int update = b.map(kMany, {b.use(-1, kMany), b.use(gradient, kMany)});
+  int assign = b.assign(update);
   b.problem.nodes[update].after = {static_cast<unsigned>(reader)};
+  EXPECT_EQ(getOrder(cluster(b.problem)), (std::vector<int>{gradient, other, reader, update, assign, late}));
+}
+
+TEST(Clustering, GradientsOfWeightsComeBeforeTheRestOfBackward) {
+  ProblemBuilder b;
+  int forward = b.barrier({}), cotangent = b.barrier({b.use(forward, kMany, Access::Memory)});
+  int further = b.barrier({b.use(cotangent, kMany, Access::Memory)});
+  int layout = b.map(kMany, {b.use(forward, kMany, Access::Memory)});
+  int gradient = b.barrier({b.use(cotangent, kMany, Access::Memory), b.use(layout, kMany, Access::Memory)});
+  int update = b.map(kMany, {b.use(-1, kMany), b.use(gradient, kMany)}), assign = b.assign(update);
+  b.problem.nodes[update].after = {static_cast<unsigned>(further)};
+  // The layout that only the gradient reads is not stored before the gradient can be computed.
+  EXPECT_EQ(getOrder(cluster(b.problem)),
+            (std::vector<int>{forward, cotangent, layout, gradient, further, update, assign}));
+}
+
+TEST(Clustering, ShortUpdatesComeBeforeLongOnes) {
+  ProblemBuilder b;
+  int last = b.barrier({}), cotangent = b.barrier({b.use(last, kMany, Access::Memory)});
+  int first = b.barrier({b.use(cotangent, kMany, Access::Memory)});
+  int updateFirst = b.map(kMany, {b.use(-1, kMany), b.use(first, kMany)}), assignFirst = b.assign(updateFirst);
+  int updateLast = b.map(kMany, {b.use(-2, kMany), b.use(last, kMany)}), assignLast = b.assign(updateLast);
+  EXPECT_EQ(getOrder(cluster(b.problem)),
+            (std::vector<int>{last, updateLast, assignLast, cotangent, first, updateFirst, assignFirst}));
+}
+
+TEST(Clustering, SumsRunAsSoonAsTheyCanUnlessTheyReadDataOfOthers) {
+  for (bool remote : {false, true}) {
+    ProblemBuilder b;
+    int logits = b.barrier({});
+    b.problem.nodes[logits].remote = remote;
+    int backward = b.barrier({b.use(-1, kMany, Access::Memory)});
+    int loss = b.add(Node::Reduce, kMany, {b.use(logits, kMany)}, -1);
+    int result = b.barrier({b.use(backward, kMany, Access::Memory), b.use(loss, 1, Access::Memory)});
+    auto expected =
+        remote ? std::vector<int>{logits, backward, loss, result} : std::vector<int>{logits, loss, backward, result};
+    EXPECT_EQ(getOrder(cluster(b.problem)), expected);
+  }
+}
+
+TEST(Clustering, UpdatesComeAfterKernelsThatReadTheOldValueAgain) {
+  // The sum with the old value is cheap, so the kernel of `again` reads the old value for itself.
+  ProblemBuilder b;
+  int x = b.barrier({}), sum = b.map(kMany, {b.use(x, kMany), b.use(-1, 64, Access::Memory)});
+  int tanh = b.map(kMany, {b.use(sum, kMany)});
+  b.problem.nodes[tanh].expensive = true;
+  int product = b.barrier({b.use(tanh, kMany, Access::Memory)});
+  int other = b.barrier({b.use(product, kMany, Access::Memory)});
+  int again = b.map(kMany, {b.use(other, kMany), b.use(sum, kMany)});
+  int end = b.barrier({b.use(again, kMany, Access::Memory)});
+  int update = b.map(kMany, {b.use(-2, kMany), b.use(product, kMany)}), assign = b.assign(update);
+  b.problem.nodes[update].after = {static_cast<unsigned>(sum)};
   Clustering result = cluster(b.problem);
-  std::vector<unsigned> order;
-  for (auto &item : result.order)
-    order.push_back(item.front());
-  EXPECT_EQ(order, (std::vector<unsigned>{0, 1, 2, static_cast<unsigned>(update), static_cast<unsigned>(assign),
-                                          static_cast<unsigned>(late)}));
+  ASSERT_FALSE(result.stored[sum]);
+  EXPECT_EQ(getOrder(result), (std::vector<int>{x, sum, product, other, again, update, assign, end}));
+}
+
+TEST(Clustering, LoopsKeepTheirOrder) {
+  ProblemBuilder b;
+  int value = b.barrier({}), other = b.barrier({b.use(-1, kMany, Access::Memory)});
+  int sum = b.add(Node::Reduce, kMany, {b.use(value, kMany)}, -1);
+  int end = b.barrier({b.use(other, kMany, Access::Memory), b.use(sum, 1, Access::Memory)});
+  for (int node : {value, other, sum, end})
+    b.problem.nodes[node].looped = true;
+  EXPECT_EQ(getOrder(cluster(b.problem)), (std::vector<int>{value, other, sum, end}));
 }
 
 /// A recomputed operation whose operands exist for long does not run before its trigger, and joins the kernel that
