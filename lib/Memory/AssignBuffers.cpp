@@ -142,10 +142,8 @@ private:
   llvm::DenseMap<Value, Value> reused;
   /// Values of an iteration that are made in the place of a carried value or a stack.
   llvm::MapVector<Value, Value> hosts;
-  /// Values where a carried one begins, which it overwrites.
-  llvm::DenseSet<Value> begun;
-  /// Arrays whose parts those of a stack replace.
-  llvm::DenseSet<Value> replaced;
+  /// Values that a carried one overwrites, which begins there, or a stack part by part.
+  llvm::DenseSet<Value> overwritten;
   llvm::DenseMap<StringAttr, net::ReadOp> reads;
 };
 
@@ -299,26 +297,7 @@ bool Assigner::canUpdate(net::AssignOp assign, net::ReadOp read) {
   if (!maker || offsets.contains(root) || storage.getOffset(assign.getValue()) != 0 ||
       Storage::getBytes(root.getType()) != Storage::getBytes(assign.getValue().getType()))
     return false;
-  if (!read)
-    return true;
-  int64_t written = storage.getFirst(root), lastRead = storage.getLastUse(read.getResult());
-  if (lastRead < written)
-    return true;
-  auto kernel = dyn_cast<dist::KernelOp>(maker);
-  if (lastRead > written || !kernel)
-    return false;
-  SmallVector<unsigned> inputs;
-  for (auto [index, input] : llvm::enumerate(kernel.getInputs()))
-    if (storage.getRoot(input) == read.getResult())
-      inputs.push_back(index);
-  unsigned output = cast<OpResult>(root).getResultNumber();
-  if (inputs.size() != 1 || kernel.getInputs()[inputs[0]].getType() != root.getType() ||
-      !canShare(kernel, inputs[0], output))
-    return false;
-  if (kernel.getInPlace() && llvm::is_contained(*kernel.getInPlace(), static_cast<int64_t>(inputs[0])))
-    return false;
-  setInPlace(kernel, output, inputs[0]);
-  return true;
+  return !read || canOverwrite(root, read.getResult(), storage.getLastUse(read.getResult()));
 }
 
 /// Says that `kernel` may write an output where an input is.
@@ -428,7 +407,7 @@ void Assigner::beginInPlace() {
     Value root = storage.getRoot(carry.getInit());
     Operation *maker = root.getDefiningOp();
     if (!maker || offsets.contains(carry.getResult()) || isPlaced(root) || root.getType() != carry.getType() ||
-        storage.getLastUse(root) != storage.getFirst(carry.getResult()) || !begun.insert(root).second)
+        storage.getLastUse(root) != storage.getFirst(carry.getResult()) || !overwritten.insert(root).second)
       continue;
     reused[carry.getResult()] = root;
   }
@@ -440,16 +419,16 @@ bool Assigner::canBePart(Value value, Value host) {
   Value root = storage.getRoot(value);
   Operation *maker = root.getDefiningOp();
   return maker && (isComputation(maker) || isa<dist::CollectiveOp>(maker)) && isa<RankedTensorType>(root.getType()) &&
-         !isPlaced(root) && !begun.contains(root) && storage.getOffset(value) == 0 &&
+         !isPlaced(root) && !overwritten.contains(root) && storage.getOffset(value) == 0 &&
          Storage::getBytes(root.getType()) == Storage::getBytes(value.getType()) &&
          storage.getNest().getLoop(maker) == storage.getNest().getLoop(host.getDefiningOp());
 }
 
-/// True if the maker of `value` can overwrite the memory of `old`, that of a carried value or a part of an array, which
-/// an iteration reads until step `lastRead`: then nothing reads it later, and a kernel that reads it reads each element
-/// where it writes it.
+/// True if the maker of `value` can overwrite the memory of `old`, which is read until step `lastRead`; of a carried
+/// value or a part of an array, within an iteration. Nothing reads it later, and a kernel that reads it reads each
+/// element where it writes it.
 bool Assigner::canOverwrite(Value value, Value old, int64_t lastRead) {
-  int64_t written = storage.getStep(value.getDefiningOp());
+  int64_t written = storage.getFirst(value);
   auto kernel = value.getDefiningOp<dist::KernelOp>();
   if (lastRead != written || !kernel)
     return lastRead < written;
@@ -485,7 +464,7 @@ void Assigner::stackInPlace() {
 
 /// True if each part of `stack` can replace the part of `taken` that its iteration takes.
 bool Assigner::canReplace(net::StackOp stack, Value taken) {
-  if (isPlaced(taken) || replaced.contains(taken) ||
+  if (isPlaced(taken) || overwritten.contains(taken) ||
       Storage::getBytes(taken.getType()) != Storage::getBytes(stack.getType()))
     return false;
   std::optional<int64_t> lastRead = storage.getLastReadOfPart(taken, storage.getNest().getLoop(stack));
@@ -504,8 +483,10 @@ void Assigner::replaceTaken() {
       continue;
     ArrayRef<Value> taken = storage.getTaken(storage.getNest().getLoop(stack));
     const auto *found = llvm::find_if(taken, [&](Value value) { return canReplace(stack, value); });
-    if (found != taken.end() && replaced.insert(*found).second)
-      reused[stack.getResult()] = *found;
+    if (found == taken.end())
+      continue;
+    overwritten.insert(*found);
+    reused[stack.getResult()] = *found;
   }
 }
 

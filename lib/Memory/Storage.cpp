@@ -45,6 +45,12 @@ Operation *schedule::findWait(Operation *op) {
   return last;
 }
 
+Value schedule::getInPlaceInput(OpResult result) {
+  auto kernel = dyn_cast<dist::KernelOp>(result.getOwner());
+  int64_t input = kernel && kernel.getInPlace() ? (*kernel.getInPlace())[result.getResultNumber()] : -1;
+  return input >= 0 ? kernel.getInputs()[input] : Value();
+}
+
 /// The value in whose memory `value` is, if it is only another name for it or a part of it.
 static Value getBase(Value value) {
   if (auto view = value.getDefiningOp<dist::ViewOp>())
@@ -75,8 +81,7 @@ Storage::Storage(func::FuncOp func) {
         lastUses.try_emplace(result, steps[isa<net::StackOp>(op) ? nest.getEnd(nest.getLoop(&op)) : &op]);
     addReads(&op);
     if (auto take = dyn_cast<net::TakeOp>(op); take && getBase(take.getResult()))
-      if (SmallVector<Value> &values = taken[nest.getLoop(take)]; !llvm::is_contained(values, getRoot(take.getStack())))
-        values.push_back(getRoot(take.getStack()));
+      taken[nest.getLoop(take)].insert(getRoot(take.getStack()));
   }
 }
 
@@ -148,6 +153,19 @@ Value Storage::getRoot(Value value) const {
   return value;
 }
 
+/// The operations that use `root`, once for each use, through views and waits.
+static SmallVector<Operation *> getReaders(Value root) {
+  SmallVector<Operation *> readers;
+  SmallVector<Value> names = {root};
+  while (!names.empty())
+    for (Operation *user : names.pop_back_val().getUsers())
+      if (isa<dist::ViewOp, dist::WaitOp>(user))
+        llvm::append_range(names, user->getResults());
+      else
+        readers.push_back(user);
+  return readers;
+}
+
 bool Storage::canReduceInPlace(dist::CollectiveOp op, unsigned part) const {
   Value input = op.getPartInput(part), result = op.getPartResult(part);
   if (op.getKind() != dist::CollectiveKind::AllReduce || getOffset(input) != 0)
@@ -159,25 +177,19 @@ bool Storage::canReduceInPlace(dist::CollectiveOp op, unsigned part) const {
       isPersistent(maker) || getBytes(root.getType()) != getBytes(result.getType()))
     return false;
   int64_t reads = 0;
-  SmallVector<Value> names = {root};
-  while (!names.empty())
-    for (Operation *user : names.pop_back_val().getUsers()) {
-      if (isa<dist::ViewOp, dist::WaitOp>(user)) {
-        llvm::append_range(names, user->getResults());
-        continue;
-      }
-      // Another asynchronous reader may read the value later than at its start.
-      reads += user == op;
-      if (user != op &&
-          (isa<dist::CollectiveOp, dist::CopyOp>(user) || net::isOutput(user) || getStep(user) > getStep(op)))
-        return false;
-    }
+  for (Operation *reader : getReaders(root)) {
+    // Another asynchronous reader may read the value later than at its start.
+    reads += reader == op;
+    if (reader != op &&
+        (isa<dist::CollectiveOp, dist::CopyOp>(reader) || net::isOutput(reader) || getStep(reader) > getStep(op)))
+      return false;
+  }
   return reads == 1;
 }
 
 ArrayRef<Value> Storage::getTaken(net::LoopOp loop) const {
   auto values = taken.find(loop);
-  return values == taken.end() ? ArrayRef<Value>() : ArrayRef<Value>(values->second);
+  return values == taken.end() ? ArrayRef<Value>() : values->second.getArrayRef();
 }
 
 std::optional<int64_t> Storage::getLastReadOfPart(Value root, net::LoopOp loop) const {
@@ -188,18 +200,14 @@ std::optional<int64_t> Storage::getLastReadOfPart(Value root, net::LoopOp loop) 
   if ((net::leavesLoop(maker) ? nest.getParent(around) : around) != nest.getParent(loop))
     return std::nullopt;
   int64_t begin = getStep(loop), last = begin;
-  SmallVector<Value> names = {root};
-  while (!names.empty())
-    for (Operation *user : names.pop_back_val().getUsers()) {
-      auto take = dyn_cast<net::TakeOp>(user);
-      if (isa<dist::ViewOp, dist::WaitOp>(user))
-        llvm::append_range(names, user->getResults());
-      else if (take && nest.getLoop(take) == loop && getBase(take.getResult()) && getOffset(take.getStack()) == 0 &&
-               getBytes(take.getStack().getType()) == getBytes(root.getType()))
-        last = std::max(last, iterationReads.lookup(take));
-      else if (getReadStep(user, getReadEnd(user), root) >= begin)
-        return std::nullopt;
-    }
+  for (Operation *reader : getReaders(root)) {
+    auto take = dyn_cast<net::TakeOp>(reader);
+    if (take && nest.getLoop(take) == loop && getBase(take.getResult()) && getOffset(take.getStack()) == 0 &&
+        getBytes(take.getStack().getType()) == getBytes(root.getType()))
+      last = std::max(last, iterationReads.lookup(take));
+    else if (getReadStep(reader, getReadEnd(reader), root) >= begin)
+      return std::nullopt;
+  }
   return last;
 }
 

@@ -31,16 +31,14 @@ struct Lifetime {
 /// The value that `result` may overwrite: the operand of an all-reduce, an input of a kernel, the initial value of a
 /// carried value, or an array whose parts a loop takes.
 static Value getOverwritten(OpResult result, const Storage &storage) {
-  unsigned number = result.getResultNumber();
   if (auto collective = dyn_cast<dist::CollectiveOp>(result.getOwner()))
-    return collective.getKind() == dist::CollectiveKind::AllReduce ? collective.getPartInput(number) : Value();
+    return collective.getKind() == dist::CollectiveKind::AllReduce ? collective.getPartInput(result.getResultNumber())
+                                                                   : Value();
   if (auto carry = dyn_cast<net::CarryOp>(result.getOwner()))
     return carry.getInit();
   if (auto stack = dyn_cast<net::StackOp>(result.getOwner()))
     return storage.getReplaced(stack);
-  auto kernel = dyn_cast<dist::KernelOp>(result.getOwner());
-  int64_t input = kernel && kernel.getInPlace() ? (*kernel.getInPlace())[number] : -1;
-  return input >= 0 ? kernel.getInputs()[input] : Value();
+  return getInPlaceInput(result);
 }
 
 /// The values that `dist.offsets` places after the persistent part.
@@ -71,8 +69,7 @@ static SmallVector<Lifetime> getLifetimes(func::FuncOp func, const Storage &stor
       }
       indices[result] = lifetimes.size();
       // A value that takes the place of an input counts only from the end of the input's lifetime.
-      auto kernel = dyn_cast<dist::KernelOp>(op);
-      bool replaces = kernel && kernel.getInPlace() && (*kernel.getInPlace())[result.getResultNumber()] >= 0;
+      bool replaces = getInPlaceInput(result) != nullptr;
       lifetimes.push_back({result, Storage::getBytes(result.getType()), storage.getFirst(result) + replaces, last});
     }
   }

@@ -50,6 +50,7 @@ private:
   LogicalResult checkOverlaps(ArrayRef<Place> places);
   bool mayShare(const Place &old, const Place &young) const;
   bool mayReplace(net::StackOp stack, Value taken) const;
+  bool mayOverwrite(OpResult value, Value old, int64_t lastRead) const;
 
   func::FuncOp func;
   Storage storage;
@@ -129,6 +130,14 @@ LogicalResult Checker::checkLoops() {
   return success();
 }
 
+/// True if `value` is written after `old` is read for the last time, in step `lastRead`, or while a kernel reads it in
+/// place.
+bool Checker::mayOverwrite(OpResult value, Value old, int64_t lastRead) const {
+  int64_t written = storage.getStep(value.getOwner());
+  Value input = getInPlaceInput(value);
+  return lastRead < written || (lastRead == written && input && storage.getRoot(input) == old);
+}
+
 /// Checks that `value` may be made in the place of `host`.
 LogicalResult Checker::checkPart(OpResult value, Value host) const {
   Operation *maker = value.getOwner();
@@ -143,11 +152,7 @@ LogicalResult Checker::checkPart(OpResult value, Value host) const {
                                 << " in each iteration";
   if (!carry)
     return success();
-  int64_t lastRead = storage.getLastReadOfCarry(carry);
-  auto kernel = dyn_cast<dist::KernelOp>(maker);
-  int64_t input = kernel && kernel.getInPlace() ? (*kernel.getInPlace())[value.getResultNumber()] : -1;
-  bool mayShare = input >= 0 && storage.getRoot(kernel.getInputs()[input]) == host;
-  if (lastRead > storage.getStep(maker) || (lastRead == storage.getStep(maker) && !mayShare))
+  if (!mayOverwrite(value, host, storage.getLastReadOfCarry(carry)))
     return maker->emitOpError() << "overwrites a carried value that the same iteration still reads";
   return success();
 }
@@ -195,19 +200,15 @@ LogicalResult Checker::collect() {
   return success();
 }
 
-/// True if the parts of `stack` may be where those of `taken` are: an iteration writes its part after it has read the
-/// old one for the last time, or while a kernel reads it in place.
+/// True if the parts of `stack` may be where those of `taken` are.
 bool Checker::mayReplace(net::StackOp stack, Value taken) const {
   std::optional<int64_t> lastRead = storage.getLastReadOfPart(taken, storage.getNest().getLoop(stack));
   if (!lastRead)
     return false;
+  // A value with a place of its own is copied to the stack.
   auto value = dyn_cast<OpResult>(storage.getRoot(stack.getValue()));
   bool isHosted = value && storage.getHost(value) == stack.getResult();
-  Operation *writer = isHosted ? value.getOwner() : stack;
-  auto kernel = dyn_cast<dist::KernelOp>(writer);
-  int64_t input = kernel && kernel.getInPlace() ? (*kernel.getInPlace())[value.getResultNumber()] : -1;
-  bool inPlace = input >= 0 && storage.getRoot(kernel.getInputs()[input]) == taken;
-  return *lastRead < storage.getStep(writer) || (*lastRead == storage.getStep(writer) && inPlace);
+  return mayOverwrite(isHosted ? value : cast<OpResult>(stack.getResult()), taken, *lastRead);
 }
 
 /// True if `young` may begin where `old` ends in the same step: a kernel that writes in place says so, and an
@@ -223,12 +224,10 @@ bool Checker::mayShare(const Place &old, const Place &young) const {
            storage.getRoot(carry.getInit()) == old.value;
   if (auto stack = young.value.getDefiningOp<net::StackOp>())
     return old.offset == young.offset && old.bytes == young.bytes && mayReplace(stack, old.value);
-  auto kernel = young.value.getDefiningOp<dist::KernelOp>();
-  if (!kernel || !kernel.getInPlace() || old.last != young.first || old.offset != young.offset ||
-      old.bytes != young.bytes)
-    return false;
-  int64_t input = (*kernel.getInPlace())[cast<OpResult>(young.value).getResultNumber()];
-  return input >= 0 && storage.getRoot(kernel.getInputs()[input]) == old.value;
+  auto result = dyn_cast<OpResult>(young.value);
+  Value input = result ? getInPlaceInput(result) : Value();
+  return input && storage.getRoot(input) == old.value && old.last == young.first && old.offset == young.offset &&
+         old.bytes == young.bytes;
 }
 
 LogicalResult Checker::checkOverlaps(ArrayRef<Place> places) {

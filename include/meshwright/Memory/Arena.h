@@ -33,9 +33,9 @@ struct ArenaLayout {
   int64_t bytes = 0;
 };
 
-/// Returns the smallest of several layouts: by first step into the smallest gap that fits, and, as often as time permits,
-/// into the lowest gap in orders by size, duration, first step and last step, each changed after a layout so that the
-/// buffers that ended above the lower bound come first. Most problems of steps reach the bound.
+/// Returns the smallest of several layouts: by first step into the smallest gap that fits, and, as often as time
+/// permits, into the lowest gap in orders by size, duration, first step and last step, each changed after a layout so
+/// that the buffers that ended above the lower bound come first. Most problems of steps reach the bound.
 ArenaLayout layOut(const ArenaProblem &problem);
 
 /// Returns a pair of buffers that overlap in time and memory, or a buffer (twice) that is misaligned or ends outside;

@@ -12,12 +12,16 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace meshwright::schedule {
 
 /// The operation after which the transfer that `op` starts is over: its wait, or the last wait of collectives that take
 /// its async handles. `op` itself if it starts none; null if only the end of the step ends it.
 mlir::Operation *findWait(mlir::Operation *op);
+
+/// The input of a kernel whose memory `result` may overwrite; null if `result` says of none.
+mlir::Value getInPlaceInput(mlir::OpResult result);
 
 /// Liveness of a scheduled function. A *root* is a value with memory of its own; views, what was waited for, parts of
 /// stacks that are taken where they are, and what carried values become are in that of their root. Steps are the
@@ -71,7 +75,7 @@ private:
   /// The positions of operations, and for carried values and parts that are taken where they are the last positions
   /// within an iteration that read them.
   llvm::DenseMap<mlir::Operation *, int64_t> steps, iterationReads;
-  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value>> taken;
+  llvm::DenseMap<mlir::Operation *, llvm::SmallSetVector<mlir::Value, 4>> taken;
   llvm::DenseMap<mlir::Value, int64_t> lastUses;
   llvm::DenseSet<mlir::StringAttr> hostVariables;
   int64_t end = 0;
