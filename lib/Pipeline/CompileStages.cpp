@@ -202,6 +202,7 @@ static schedule::Options getOptionsOfSchedule(const Compilation &c, const strate
   bool hasGpus = llvm::any_of(c.options.targets, emit::isGpuTarget);
   scheduleOptions.kernels.libraryConvolutions = !hasGpus;
   scheduleOptions.kernels.libraryEpilogues = hasGpus;
+  scheduleOptions.padProducts = hasGpus;
   // A tile stays in the cache of a CPU; on a GPU it occupies all of it, and every operation is a launch.
   if (hasGpus && !stepStrategy.get().tiles().has_bytes())
     scheduleOptions.tiles.tileBytes = int64_t(1) << 28;

@@ -29,6 +29,9 @@ void schedule::buildPipeline(mlir::OpPassManager &manager, const Options &option
   manager.addPass(createCutTasksPass());
   // Every function has the scores of its own, and no pass after this one looks into loops for what may leave them.
   manager.addPass(createTileRegionsPass(options.tiles));
+  // Tiles are whole rows. Zeros and cuts join the kernels before and after products.
+  if (options.padProducts)
+    manager.addPass(createPadProductsPass());
   // Operations of different times must not share a kernel, so times come first.
   manager.addPass(createAssignTimesPass());
   manager.addPass(createFormKernelsPass(options.kernels));

@@ -37,6 +37,8 @@ struct Options {
   /// True to overlap communication with computation; otherwise every conversion is one blocking collective at its
   /// place.
   bool overlap = true;
+  /// True for GPUs, whose tensor cores read rows that begin at multiples of 16 bytes.
+  bool padProducts = false;
 };
 
 /// Adds the passes of Schedule, in order.

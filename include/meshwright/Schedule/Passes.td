@@ -120,6 +120,27 @@ def ShareProductsPass : Pass<"dist-schedule-share-products", "mlir::ModuleOp"> {
                     Statistic<"numAfter", "after", "Sums and stacks that are computed after a loop">];
 }
 
+def PadProductsPass : Pass<"dist-schedule-pad-products", "mlir::ModuleOp"> {
+  let summary = "gives matrices of 16-bit floats rows that begin at multiples of 16 bytes";
+  let description = [{
+    Tensor cores of a GPU read rows of matrices that begin at multiples of 16 bytes. In large products of 16-bit floats,
+    a dimension along which rows of an operand or of the result lie gets zeros at its end if its size is not a multiple
+    of 8. The result is cut. Zeros add nothing to sums.
+
+    Example:
+    ```mlir
+    %1 = net.dot %x, %w batch = [] x [] contract = [1] x [0] : tensor<1024x768xbf16>, tensor<768x1021xbf16> -> tensor<1024x1021xbf16>
+    // becomes
+    %2 = net.constant dense<0.0> : tensor<bf16>
+    %3 = net.pad %w, %2 low = [0, 0] high = [0, 3] interior = [0, 0] : tensor<768x1021xbf16> -> tensor<768x1024xbf16>
+    %4 = net.dot %x, %3 batch = [] x [] contract = [1] x [0] : tensor<1024x768xbf16>, tensor<768x1024xbf16> -> tensor<1024x1024xbf16>
+    %1 = net.slice %4 starts = [0, 0] limits = [1024, 1021] steps = [1, 1] : tensor<1024x1024xbf16> -> tensor<1024x1021xbf16>
+    ```
+  }];
+  let dependentDialects = ["::meshwright::net::NetDialect"];
+  let statistics = [Statistic<"numPadded", "padded", "Products with a dimension that was padded">];
+}
+
 def VerifyPass : Pass<"dist-schedule-verify", "mlir::ModuleOp"> {
   let summary = "checks that no two live values overlap in memory";
   let description = [{
