@@ -137,12 +137,12 @@ Result<uint32_t> CudaDevice::prepareCopy(std::byte *to, const std::byte *from, u
 
 Status CudaDevice::finishPreparation() {
   MW_TRY(kernels->finish());
-  return products->finish();
+  return products->finish(staging, compute.get());
 }
 
 uint64_t CudaDevice::getScratchBytes() const {
   return communicationScratch + (kernels ? kernels->getScratchBytes() : 0) +
-         (products ? products->getWorkspaceBytes() : 0);
+         (products ? products->getScratchBytes() : 0);
 }
 
 std::vector<std::string> CudaDevice::getWarnings() const {

@@ -47,7 +47,10 @@ Result<uint32_t> CudaProducts::prepare(const Matmul &matmul, const MatmulAddress
     plan.shape.epilogue = {};
   }
   if (!product.hasEpilogue && !plan.calls.empty()) {
-    MW_TRY(prepareCalls(plan, addresses, product));
+    if (plan.calls.size() > 1)
+      MW_TRY(prepareJoined(plan.join(), addresses, product));
+    if (!product.addresses)
+      MW_TRY(prepareCalls(plan, addresses, product));
     if (!product.choice->isKnown)
       return faultError("cublasLtMatmulAlgoGetHeuristic knows no algorithm");
   }
@@ -83,6 +86,21 @@ Status CudaProducts::prepareCalls(const ProductPlan &plan, const MatmulAddresses
   return {};
 }
 
+/// Prepares one call for all matrices, if the library has an algorithm for that.
+Status CudaProducts::prepareJoined(const ProductPlan &plan, const MatmulAddresses &addresses, Product &product) {
+  std::vector<Call> matrices = placeCalls(plan, addresses);
+  MW_TRY_ASSIGN(product.choice, choose(plan.shape, matrices));
+  if (!product.choice->isKnown)
+    return {};
+  product.addresses = table.size();
+  for (const std::byte *LtAddresses::*operand : {&LtAddresses::a, &LtAddresses::b})
+    for (const Call &matrix : matrices)
+      table.push_back(matrix.addresses.*operand);
+  for (const Call &matrix : matrices)
+    table.push_back(matrix.addresses.d);
+  return {};
+}
+
 LtAlignments CudaProducts::getAlignments(const std::vector<Call> &calls) {
   // The lowest bit that is set in any of the addresses.
   auto getLowest = [&](auto LtAddresses::*address) {
@@ -110,9 +128,20 @@ Result<const CudaProducts::Choice *> CudaProducts::choose(const LtShape &shape, 
   return static_cast<const Choice *>(entry->second.get());
 }
 
-Status CudaProducts::finish() {
+Status CudaProducts::finish(Staging &staging, CUstream stream) {
   if (workspaceBytes != 0)
     MW_CALL(cuda, cuMemAlloc, &workspace, workspaceBytes);
+  if (table.empty())
+    return {};
+  std::span<const std::byte> bytes = std::as_bytes(std::span(table));
+  MW_TRY(tableMemory.allocate(cuda, bytes.size()));
+  MW_TRY(staging.upload(reinterpret_cast<CUdeviceptr>(tableMemory.get()), bytes, stream));
+  for (Product &product : products)
+    if (product.addresses) {
+      auto step = static_cast<size_t>(product.choice->algorithm.getShape().batch) * sizeof(table.front());
+      std::byte *a = tableMemory.get() + *product.addresses * sizeof(table.front());
+      product.calls.push_back({{a, a + step, a + 2 * step}, {nullptr, nullptr}});
+    }
   return {};
 }
 

@@ -10,6 +10,7 @@
 #include "CublasLtApi.h"
 #include "CudaApi.h"
 #include "LtAlgorithm.h"
+#include "Staging.h"
 #include "meshwright/runtime/Device.h"
 #include <map>
 
@@ -18,6 +19,9 @@ namespace meshwright::runtime::cuda {
 /// The products of one rank's program, prepared for fixed addresses, with their epilogues where the library has them.
 /// An algorithm is chosen once for all products of one shape, epilogue and alignment, by the library's heuristic. The
 /// products run on one stream and share their workspace.
+///
+/// A product of several batch dimensions that one stride does not describe is one call too, if the library takes the
+/// addresses of its matrices.
 ///
 /// Everything is called in the device's context.
 class CudaProducts {
@@ -32,10 +36,12 @@ public:
   bool hasEpilogue(uint32_t number) const { return products[number].hasEpilogue; }
   /// How many products have an epilogue that the library has no algorithm for.
   size_t countWithoutEpilogue() const { return numWithoutEpilogue; }
-  /// Allocates the workspace. Nothing is prepared afterwards.
-  Status finish();
+  /// Allocates the workspace, and brings addresses of matrices to the device through `staging` on `stream`, on which
+  /// products are executed later. Nothing is prepared afterwards.
+  Status finish(Staging &staging, CUstream stream);
   Status execute(uint32_t number, CUstream stream);
-  uint64_t getWorkspaceBytes() const { return workspaceBytes; }
+  /// The workspace, and the addresses of matrices.
+  uint64_t getScratchBytes() const { return workspaceBytes + table.size() * sizeof(table.front()); }
 
 private:
   /// The algorithm chosen for a shape; none where the library knows no algorithm.
@@ -52,12 +58,15 @@ private:
     const Choice *choice = nullptr;
     std::vector<Call> calls;
     bool hasEpilogue = false;
+    /// Where the addresses of the matrices of its one call begin in the table: those of a, then those of b and d.
+    std::optional<size_t> addresses;
   };
 
   CudaProducts(const CudaApi &cuda, const CublasLtApi &lt, bool allowTf32);
   static LtAlignments getAlignments(const std::vector<Call> &calls);
   static std::vector<Call> placeCalls(const ProductPlan &plan, const MatmulAddresses &addresses);
   Status prepareCalls(const ProductPlan &plan, const MatmulAddresses &addresses, Product &product);
+  Status prepareJoined(const ProductPlan &plan, const MatmulAddresses &addresses, Product &product);
   Result<const Choice *> choose(const LtShape &shape, const std::vector<Call> &calls);
 
   const CudaApi &cuda;
@@ -69,6 +78,9 @@ private:
   size_t numWithoutEpilogue = 0;
   CUdeviceptr workspace = 0;
   uint64_t workspaceBytes = 0;
+  /// The addresses of matrices, and where they are on the device.
+  std::vector<const std::byte *> table;
+  DeviceMemory tableMemory;
 };
 
 } // namespace meshwright::runtime::cuda

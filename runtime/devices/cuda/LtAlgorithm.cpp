@@ -42,22 +42,30 @@ LtAlgorithm::~LtAlgorithm() {
       (void)lt.cublasLtMatrixLayoutDestroy(layout);
 }
 
-Status LtAlgorithm::describeMatrices() {
+/// False if the library does not take the addresses of matrices.
+Result<bool> LtAlgorithm::describeMatrices() {
   auto describeMatrix = [&](cublasLtMatrixLayout_t &layout, DType type, const StridedMatrix &matrix, int64_t rows,
-                            int64_t columns) -> Status {
+                            int64_t columns) -> Result<bool> {
     if (matrix.isTransposed)
       std::swap(rows, columns);
     MW_CALL(lt, cublasLtMatrixLayoutCreate, &layout, getType(type), static_cast<uint64_t>(rows),
             static_cast<uint64_t>(columns), matrix.leading);
     auto count = static_cast<int32_t>(shape.batch);
     MW_CALL(lt, cublasLtMatrixLayoutSetAttribute, layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof(count));
+    if (shape.isByAddress) {
+      uint32_t mode = CUBLASLT_BATCH_MODE_POINTER_ARRAY;
+      return lt.cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_MODE, &mode, sizeof(mode)) ==
+             CUBLAS_STATUS_SUCCESS;
+    }
     MW_CALL(lt, cublasLtMatrixLayoutSetAttribute, layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &matrix.batch,
             sizeof(matrix.batch));
-    return {};
+    return true;
   };
-  MW_TRY(describeMatrix(a, shape.aType, shape.a, shape.m, shape.k));
-  MW_TRY(describeMatrix(b, shape.bType, shape.b, shape.k, shape.n));
-  return describeMatrix(d, shape.dType, shape.d, shape.m, shape.n);
+  MW_TRY_ASSIGN(bool areKnown, describeMatrix(a, shape.aType, shape.a, shape.m, shape.k));
+  if (areKnown) {
+    MW_TRY_ASSIGN(areKnown, describeMatrix(b, shape.bType, shape.b, shape.k, shape.n));
+  }
+  return areKnown ? describeMatrix(d, shape.dType, shape.d, shape.m, shape.n) : Result<bool>(false);
 }
 
 Result<LtOperation> LtAlgorithm::describe(const LtAddresses &addresses) const {
@@ -96,7 +104,9 @@ Status LtAlgorithm::describeEpilogue(cublasLtMatmulDesc_t operation, const LtAdd
 }
 
 Result<bool> LtAlgorithm::choose(cublasLtHandle_t handle, const LtAlignments &alignments, const LtAddresses &example) {
-  MW_TRY(describeMatrices());
+  MW_TRY_ASSIGN(bool areKnown, describeMatrices());
+  if (!areKnown)
+    return false;
   MW_TRY_ASSIGN(LtOperation operation, describe(example));
   cublasLtMatmulPreference_t preference = nullptr;
   MW_CALL(lt, cublasLtMatmulPreferenceCreate, &preference);

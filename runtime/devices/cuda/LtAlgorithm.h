@@ -13,7 +13,8 @@
 
 namespace meshwright::runtime::cuda {
 
-/// The matrices that a call multiplies into d; bias and aux are null where its epilogue has none.
+/// The matrices that a call multiplies into d, or the arrays of their addresses if its shape says so; bias and aux are
+/// null where its epilogue has none.
 struct LtAddresses {
   const std::byte *a, *b;
   std::byte *d;
@@ -46,11 +47,12 @@ public:
   Status execute(cublasLtHandle_t handle, cublasLtMatmulDesc_t operation, const LtAddresses &addresses,
                  CUdeviceptr workspace, uint64_t bytes, CUstream stream) const;
 
+  const LtShape &getShape() const { return shape; }
   /// The workspace of a chosen algorithm.
   uint64_t getWorkspaceBytes() const { return workspaceBytes; }
 
 private:
-  Status describeMatrices();
+  Result<bool> describeMatrices();
   Status describeEpilogue(cublasLtMatmulDesc_t operation, const LtAddresses &addresses) const;
 
   const CublasLtApi &lt;

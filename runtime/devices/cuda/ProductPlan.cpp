@@ -128,6 +128,22 @@ private:
 
 } // namespace
 
+ProductPlan ProductPlan::join() const {
+  ProductPlan joined = *this;
+  joined.calls.clear();
+  for (const LtOffsets &call : calls)
+    for (int64_t i = 0; i != shape.batch; ++i) {
+      int64_t a = i * shape.a.batch, b = i * shape.b.batch;
+      joined.calls.push_back(
+          {call.lhs + (isSwapped ? b : a), call.rhs + (isSwapped ? a : b), call.out + i * shape.d.batch});
+    }
+  joined.shape.batch = static_cast<int64_t>(joined.calls.size());
+  joined.shape.a.batch = joined.shape.b.batch = joined.shape.d.batch = 0;
+  joined.shape.epilogue = {};
+  joined.shape.isByAddress = true;
+  return joined;
+}
+
 Result<ProductPlan> cuda::planProduct(const MatmulProblem &problem) { return Planner(problem).plan(); }
 
 std::optional<LtEpilogue> cuda::planEpilogue(const Matmul &matmul, const LtShape &shape) {

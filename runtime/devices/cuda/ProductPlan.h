@@ -39,6 +39,8 @@ struct LtShape {
   int64_t m, n, k, batch = 1;
   StridedMatrix a, b, d;
   LtEpilogue epilogue = {};
+  /// Whether arrays in the device's memory have the addresses of the matrices of a batch; then strides do not count.
+  bool isByAddress = false;
   auto operator<=>(const LtShape &) const = default;
 };
 
@@ -53,10 +55,13 @@ struct ProductPlan {
   LtShape shape;
   bool isSwapped = false;
   std::vector<LtOffsets> calls; ///< none where the product has no elements
+
+  /// All calls as one, whose matrices are told by their addresses: `calls` has where each begins. It has no epilogue.
+  ProductPlan join() const;
 };
 
-/// Plans a product. The longest of its batch dimensions becomes the batch of the calls, the others become calls. Where
-/// an operand has a unit stride in neither dimension, one of them becomes a batch dimension.
+/// Plans a product. The longest of its batch dimensions becomes the batch of the calls, the others become calls, which
+/// `join` makes one. Where an operand has a unit stride in neither dimension, one of them becomes a batch dimension.
 ///
 /// Errors: element types that cuBLASLt does not multiply, a sum over nothing, and an operand that is repeated along the
 /// sum.

@@ -10,6 +10,8 @@
 #include "devices/cuda/abi/CublasLt.h"
 #include "Stub.h"
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <type_traits>
 
@@ -44,7 +46,16 @@ struct Layout {
   uint64_t rows, columns;
   int64_t leading, stride = 0;
   int32_t batch = 1;
+  cublasLtBatchMode_t mode = CUBLASLT_BATCH_MODE_STRIDED;
   Live live = {};
+
+  int64_t getBytes() const { return type == CUDA_R_64F ? 8 : type == CUDA_R_32F ? 4 : 2; }
+  /// Where matrix `number` of the batch is; `base` is the array of their addresses if there is one.
+  char *getMatrix(const void *base, int32_t number) const {
+    if (mode == CUBLASLT_BATCH_MODE_POINTER_ARRAY)
+      return static_cast<char *const *>(base)[number];
+    return static_cast<char *>(const_cast<void *>(base)) + number * stride * getBytes();
+  }
 };
 
 struct Preference {
@@ -101,14 +112,12 @@ void store(cudaDataType type, char *base, int64_t index, double value) {
   }
 }
 
-int64_t getBytes(cudaDataType type) { return type == CUDA_R_64F ? 8 : type == CUDA_R_32F ? 4 : 2; }
-
 /// A product as it was when it was asked for.
 struct Product {
   Operation operation;
   Layout a, b, d;
-  const char *aBase, *bBase;
-  char *dBase;
+  const void *aBase, *bBase;
+  void *dBase;
 
   /// Stores element (i, j) of a matrix after the epilogue.
   template <typename T> void finish(T sum, int32_t batch, uint64_t i, uint64_t j) const {
@@ -118,7 +127,7 @@ struct Product {
       store(d.type, operation.aux, batch * operation.auxStride + i + j * operation.auxLeading, sum);
     if (operation.has(CUBLASLT_EPILOGUE_GELU))
       sum = sum / 2 * (1 + std::tanh(static_cast<T>(std::sqrt(2 / M_PI)) * (sum + T(0.044715) * sum * sum * sum)));
-    store(d.type, dBase, batch * d.stride + i + j * d.leading, sum);
+    store(d.type, d.getMatrix(dBase, batch), i + j * d.leading, sum);
   }
 
   /// T is the type of the sums.
@@ -126,8 +135,7 @@ struct Product {
     bool transposeA = operation.transposeA == CUBLAS_OP_T, transposeB = operation.transposeB == CUBLAS_OP_T;
     uint64_t depth = transposeA ? a.rows : a.columns;
     for (int32_t batch = 0; batch != d.batch; ++batch) {
-      const char *left = aBase + batch * a.stride * getBytes(a.type),
-                 *right = bBase + batch * b.stride * getBytes(b.type);
+      const char *left = a.getMatrix(aBase, batch), *right = b.getMatrix(bBase, batch);
       for (uint64_t j = 0; j != d.columns; ++j)
         for (uint64_t i = 0; i != d.rows; ++i) {
           T sum = 0;
@@ -167,7 +175,7 @@ bool isPossible(const Operation &operation, const Layout &a, const Layout &b, co
   uint64_t n = operation.transposeB == CUBLAS_OP_T ? b.rows : b.columns;
   for (const Layout *layout : {&a, &b, &d})
     if (layout->leading < static_cast<int64_t>(layout->rows) || layout->rows == 0 || layout->columns == 0 ||
-        layout->batch != d.batch)
+        layout->batch != d.batch || layout->mode != d.mode)
       return false;
   return m == d.rows && n == d.columns && k == k2 && isKnown(operation, a, b, d) && isEpilogueKnown(operation, d);
 }
@@ -245,6 +253,8 @@ MW_STUB(cublasLtMatrixLayoutSetAttribute)(cublasLtMatrixLayout_t handle, cublasL
     std::memcpy(&layout->batch, value, size);
   else if (attribute == CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET && size == sizeof(layout->stride))
     std::memcpy(&layout->stride, value, size);
+  else if (attribute == CUBLASLT_MATRIX_LAYOUT_BATCH_MODE && size == sizeof(layout->mode))
+    std::memcpy(&layout->mode, value, size);
   else
     return CUBLAS_STATUS_INVALID_VALUE;
   return call.fails() ? CUBLAS_STATUS_INVALID_VALUE : CUBLAS_STATUS_SUCCESS;
@@ -316,9 +326,9 @@ MW_STUB(cublasLtMatmul)(cublasLtHandle_t, cublasLtMatmulDesc_t operation, const 
                   *reinterpret_cast<Layout *>(aLayout),
                   *reinterpret_cast<Layout *>(bLayout),
                   *reinterpret_cast<Layout *>(dLayout),
-                  static_cast<const char *>(a),
-                  static_cast<const char *>(b),
-                  static_cast<char *>(d)};
+                  a,
+                  b,
+                  d};
   if (product.operation.bias)
     call.note("bias", product.operation.bias);
   if (product.operation.aux)
@@ -327,9 +337,21 @@ MW_STUB(cublasLtMatmul)(cublasLtHandle_t, cublasLtMatmulDesc_t operation, const 
   std::memcpy(&algorithm, algo, sizeof(algorithm));
   if (call.fails())
     return CUBLAS_STATUS_EXECUTION_FAILED;
-  if (!isPossible(product.operation, product.a, product.b, product.d) || !isAligned(a, algorithm.a) ||
-      !isAligned(b, algorithm.b) || !isAligned(d, algorithm.d) || !workspace || workspaceBytes < 4096)
+  bool isByAddress = product.d.mode == CUBLASLT_BATCH_MODE_POINTER_ARRAY;
+  bool areAligned = isByAddress || (isAligned(a, algorithm.a) && isAligned(b, algorithm.b) && isAligned(d, algorithm.d));
+  if (!isPossible(product.operation, product.a, product.b, product.d) || !areAligned || !workspace ||
+      workspaceBytes < 4096)
     return CUBLAS_STATUS_INVALID_VALUE;
-  queue.push([product] { product.a.type == CUDA_R_64F ? product.run<double>() : product.run<float>(); });
+  queue.push([product, algorithm, isByAddress] {
+    // Arrays of addresses may be written until it is the product's turn.
+    for (int32_t i = 0; isByAddress && i != product.d.batch; ++i)
+      if (!isAligned(product.a.getMatrix(product.aBase, i), algorithm.a) ||
+          !isAligned(product.b.getMatrix(product.bBase, i), algorithm.b) ||
+          !isAligned(product.d.getMatrix(product.dBase, i), algorithm.d)) {
+        std::fprintf(stderr, "cublasLtMatmul: matrix %d is less aligned than was promised\n", i);
+        std::abort();
+      }
+    product.a.type == CUDA_R_64F ? product.run<double>() : product.run<float>();
+  });
   return CUBLAS_STATUS_SUCCESS;
 }

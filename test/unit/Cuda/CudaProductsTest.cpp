@@ -9,6 +9,8 @@
 #include "BareDevice.h"
 #include "devices/cuda/ProductPlan.h"
 #include "test/unit/Runtime/RandomProduct.h"
+#include <array>
+#include <set>
 
 using namespace meshwright;
 using namespace meshwright::runtime;
@@ -111,4 +113,13 @@ TEST(CudaProducts, BatchesAreOneCallWhereTheyCanBe) {
   EXPECT_EQ(plan({2, 12}, {1000, 16}), 2u);
   EXPECT_EQ(plan({12, 2}, {1000, 16}), 2u);
   EXPECT_EQ(plan({0}, {16}), 0u);
+  // Of several dimensions all matrices are one call, if the library takes their addresses.
+  MatmulProblem problem{F32, F32, F32, DTYPE_INVALID, {2, 3}, {100, 16}, {0, 16}, {48, 16}, 4, 4, 4, 4, 1, 4, 1, 4, 1};
+  cuda::ProductPlan joined = cuda::planProduct(problem)->join();
+  EXPECT_EQ(joined.shape.batch, 6);
+  using Places = std::set<std::array<int64_t, 3>>;
+  Places places;
+  for (const cuda::LtOffsets &call : joined.calls)
+    places.insert({call.lhs, call.rhs, call.out});
+  EXPECT_EQ(places, (Places{{0, 0, 0}, {16, 16, 16}, {32, 32, 32}, {100, 0, 48}, {116, 16, 64}, {132, 32, 80}}));
 }

@@ -63,7 +63,10 @@ enum cublasLtEpilogue_t : unsigned {
 enum cublasLtMatrixLayoutAttribute_t : unsigned {
   CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT = 5,          ///< int32_t
   CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET = 6, ///< int64_t, in elements
+  CUBLASLT_MATRIX_LAYOUT_BATCH_MODE = 8,           ///< cublasLtBatchMode_t; not in the first libraries of version 12
 };
+
+enum cublasLtBatchMode_t : unsigned { CUBLASLT_BATCH_MODE_STRIDED = 0, CUBLASLT_BATCH_MODE_POINTER_ARRAY = 1 };
 
 enum cublasLtMatmulPreferenceAttributes_t : unsigned {
   CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES = 1,   ///< uint64_t
