@@ -135,6 +135,14 @@ class Graph:
     def multiply(self, a, b):
         return self.record(self._raw("multiply", a, b), [a, b], lambda g: [self._raw("multiply", g, b), self._raw("multiply", g, a)])
 
+    def divide(self, a, b):
+        y = self._raw("divide", a, b)
+
+        def backward(g):
+            share = self._raw("divide", g, b)
+            return [share, self.op("negate", [self._raw("multiply", share, y)], y.shape, y.dtype)]
+        return self.record(y, [a, b], backward)
+
     def scale(self, x, number):
         factor = self.fill(number, x.shape)
         return self.record(self._raw("multiply", x, factor), [x], lambda g: [self._raw("multiply", g, factor)])

@@ -56,12 +56,11 @@ class Network:
         parts = [g.slice_last(qkv, i * WIDTH, (i + 1) * WIDTH) for i in range(3)]
         q, k, v = [g.reshape(part, (BATCH, SEQUENCE, HEADS, depth)) for part in parts]
         scores = g.scale(g.dot(q, k, batch=((0, 2), (0, 2)), contract=((3,), (3,))), depth ** -0.5)
-        scores = g.select(mask, scores, -1e9)
+        scores = g.select(mask, scores, -3e38)
         shifted = g.subtract(scores, g._broadcast(g.maximum_along(scores, [3]), (0, 1, 2), scores.shape))
         weight = g.exp(shifted)
         total = g.broadcast(g.sum(weight, [3]), (0, 1, 2), weight.shape)
-        inverse = g.exp(g.scale(g.log(total), -1.0))
-        mixed = g.dot(g.multiply(weight, inverse), v, batch=((0, 1), (0, 2)), contract=((3,), (1,)))
+        mixed = g.dot(g.divide(weight, total), v, batch=((0, 1), (0, 2)), contract=((3,), (1,)))
         joined = g.reshape(g.transpose(mixed, (0, 2, 1, 3)), (BATCH, SEQUENCE, WIDTH))
         return self.linear(joined, weights[2], weights[3])
 
@@ -86,10 +85,11 @@ class Network:
             x = g.add(x, self.linear(self.gelu(self.linear(self.norm(x, w[6], w[7]), w[8], w[9])), w[10], w[11]))
         g.scope = "head"
         logits = g.dot(self.norm(x, p[-2], p[-1]), p[0], contract=((2,), (1,)))
-        shifted = g.subtract(logits, g._broadcast(g.maximum_along(logits, [2]), (0, 1), logits.shape))
-        total = g.log(g.sum(g.exp(shifted), [2]))
+        largest = g.maximum_along(logits, [2])
+        shifted = g.subtract(logits, g._broadcast(largest, (0, 1), logits.shape))
+        total = g.add(g.log(g.sum(g.exp(shifted), [2])), largest)
         chosen = g.compare("EQ", g.iota(2, logits.shape), g._broadcast(labels, (0, 1), logits.shape))
-        picked = g.sum(g.select(chosen, shifted, 0.0), [2])
+        picked = g.sum(g.select(chosen, logits, 0.0), [2])
         return g.scale(g.sum(g.subtract(total, picked), [0, 1]), 1 / (BATCH * SEQUENCE))
 
     def momentum(self, gradients):
