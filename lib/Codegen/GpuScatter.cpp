@@ -12,6 +12,8 @@
 #include "meshwright/Kernels/KernelBody.h"
 #include "meshwright/Rules/Elements.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/bit.h"
 
 using namespace mlir;
@@ -19,6 +21,8 @@ using namespace meshwright;
 using namespace meshwright::emit;
 
 static constexpr unsigned kThreads = 256;
+/// Flags that are read at a time, a byte each.
+static constexpr unsigned kFlagsPerWord = 8;
 
 static SmallVector<int64_t> getStrides(ArrayRef<int64_t> shape) {
   SmallVector<int64_t> strides(shape.size(), 1);
@@ -121,7 +125,7 @@ std::vector<GpuLaunchPlan> GpuScatter::planLaunches() {
   launch.numOuter = numWindows;
   launch.numInner = windowSize;
   uint64_t threads = llvm::bit_ceil(static_cast<uint64_t>(std::max(numWindows, windowSize)));
-  launch.depth = std::min<uint64_t>(threads, kThreads);
+  launch.depth = std::clamp<uint64_t>(threads, kFlagsPerWord, kThreads);
   launches.push_back(launch);
   return launches;
 }
@@ -147,6 +151,9 @@ private:
   SmallVector<Value> split(ArrayRef<GpuScatter::Dim> dims, Value number);
   Value getTarget(Value window);
   void emitFlags(Value flag);
+  Value loadFlags(Value word);
+  Value getNumWords() { return getIndex(launch.getNumThreads() / kFlagsPerWord); }
+  void forEachFlag(function_ref<void(Value)> body);
   Value findEarlier(Value window, Value target);
   void combineAll(Value window, Value target);
   void combineWindow(Value window, Value target);
@@ -230,12 +237,40 @@ Value ScatterWriter::findEarlier(Value window, Value target) {
     return SmallVector<Value>{arith::OrIOp::create(builder, found[0], here)};
   });
   emitFlags(search.getResult(0));
-  auto gather = buildLoop(builder, getIndex(0), threads, getIndex(1), none, [&](Value iv, ValueRange found) {
-    Value flag = load(flags, builder.getI1Type(), iv);
-    return SmallVector<Value>{arith::OrIOp::create(builder, found[0], flag)};
+  Value zero = arith::ConstantOp::create(builder, builder.getI64IntegerAttr(0));
+  auto gather = buildLoop(builder, getIndex(0), getNumWords(), getIndex(1), zero, [&](Value word, ValueRange found) {
+    return SmallVector<Value>{arith::OrIOp::create(builder, found[0], loadFlags(word))};
   });
   machine.emitBarrier(builder);
-  return gather.getResult(0);
+  return arith::CmpIOp::create(builder, arith::CmpIPredicate::ne, gather.getResult(0), zero);
+}
+
+/// Several flags at a time, a byte each.
+Value ScatterWriter::loadFlags(Value word) { return load(flags, builder.getI64Type(), word); }
+
+/// Calls `body` for the number of each thread whose flag is set, in their order. Most words have none.
+void ScatterWriter::forEachFlag(function_ref<void(Value)> body) {
+  Value zero = arith::ConstantOp::create(builder, builder.getI64IntegerAttr(0));
+  buildLoop(builder, getIndex(0), getNumWords(), getIndex(1), {}, [&](Value word, ValueRange) {
+    auto isLeft = [&](OpBuilder &nested, Location, ValueRange rest) {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPoint(nested.getInsertionBlock(), nested.getInsertionPoint());
+      Value some = arith::CmpIOp::create(builder, arith::CmpIPredicate::ne, rest[0], zero);
+      scf::ConditionOp::create(builder, some, rest);
+    };
+    auto takeFirst = [&](OpBuilder &nested, Location, ValueRange rest) {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPoint(nested.getInsertionBlock(), nested.getInsertionPoint());
+      Value bit = LLVM::CountTrailingZerosOp::create(builder, builder.getI64Type(), rest[0], /*is_zero_poison=*/true);
+      Value byte = arith::DivUIOp::create(builder, kernel::toIndex(builder, bit, /*isUnsigned=*/true), getIndex(8));
+      body(add(scale(word, kFlagsPerWord), byte));
+      Value one = arith::ConstantOp::create(builder, builder.getI64IntegerAttr(1));
+      Value next = arith::AndIOp::create(builder, rest[0], arith::SubIOp::create(builder, rest[0], one));
+      scf::YieldOp::create(builder, next);
+    };
+    scf::WhileOp::create(builder, TypeRange{builder.getI64Type()}, ValueRange{loadFlags(word)}, isLeft, takeFirst);
+    return SmallVector<Value>();
+  });
 }
 
 /// Combines one window into what is there.
@@ -264,10 +299,7 @@ void ScatterWriter::combineAll(Value window, Value target) {
     Value mine = add(first, thread), known = arith::MinUIOp::create(builder, mine, last);
     Value meets = isEqual(getTarget(known), target);
     emitFlags(arith::AndIOp::create(builder, isLess(mine, end), meets));
-    buildLoop(builder, getIndex(0), threads, getIndex(1), {}, [&](Value iv, ValueRange) {
-      emitIf(load(flags, builder.getI1Type(), iv), [&] { combineWindow(add(first, iv), target); });
-      return SmallVector<Value>();
-    });
+    forEachFlag([&](Value number) { combineWindow(add(first, number), target); });
     machine.emitBarrier(builder);
     return SmallVector<Value>();
   });
