@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace meshwright;
@@ -74,6 +75,19 @@ Value ElementEmitter::combine(const Reduction &reduction, Value lhs, Value rhs) 
   state.addTypes(lhs.getType());
   state.propertiesAttr = reduction.combiner->getPropertiesAsAttribute();
   return builder.create(state)->getResult(0);
+}
+
+Value ElementEmitter::sumLanes(const Reduction &reduction, Value value) {
+  auto vector = dyn_cast<VectorType>(value.getType());
+  if (!vector)
+    return value;
+  SmallVector<Value> values;
+  for (int64_t lane = 0; lane < vector.getNumElements(); ++lane)
+    values.push_back(vector::ExtractOp::create(builder, value, lane));
+  for (size_t half = values.size() / 2; half > 0; half /= 2)
+    for (size_t lane = 0; lane < half; ++lane)
+      values[lane] = combine(reduction, values[lane], values[lane + half]);
+  return values[0];
 }
 
 SmallVector<Node *> ElementEmitter::getRoots(const Stage &stage) const {
@@ -191,12 +205,14 @@ ElementEmitter::LaneIndex ElementEmitter::toLaneIndex(Value value) {
 
 ElementEmitter::LaneIndex ElementEmitter::emitIndex(const LinearForm &form) {
   LaneIndex result;
+  result.multiple = form.constant;
   for (auto [index, coefficient] : form.terms) {
     const Variables::Variable &variable = plan.variables[index];
     LaneIndex term;
     if (variable.kind == Variables::Loop) {
       term.scalar = ivs[index];
       term.stride = lanes > 1 && index == *laneLoop;
+      term.multiple = term.stride == 0 ? 1 : lanes;
     } else if (variable.kind == Variables::Computed) {
       term = bodyValues[plan.computed.find(index)->second];
     } else {
@@ -207,6 +223,7 @@ ElementEmitter::LaneIndex ElementEmitter::emitIndex(const LinearForm &form) {
     if (term.vector)
       result.vector = add(builder, result.vector, scale(builder, term.vector, coefficient));
     result.stride += term.stride * coefficient;
+    result.multiple = std::gcd(result.multiple, coefficient * term.multiple);
   }
   if (form.constant != 0 || !result.scalar)
     result.scalar = add(builder, result.scalar, getIndex(form.constant));
@@ -247,10 +264,15 @@ Value ElementEmitter::getAddress(Value base, Type element, Value index) {
                              LLVM::GEPNoWrapFlags::inbounds);
 }
 
-Value ElementEmitter::loadOne(Value base, Type memory, Value index, bool vector) {
-  Value address = getAddress(base, memory, index);
-  return LLVM::LoadOp::create(builder, vector ? toVectorType(memory) : memory, address,
-                              memory.getIntOrFloatBitWidth() / 8);
+/// The greatest power of two that the address of `index` is known to be a multiple of.
+int64_t ElementEmitter::getAlignment(Type memory, const LaneIndex &index) const {
+  int64_t bytes = memory.getIntOrFloatBitWidth() / 8, place = std::abs(index.multiple) * bytes;
+  int64_t known = place == 0 ? alignment : std::min(alignment, place & -place);
+  return std::max(bytes, known);
+}
+
+Value ElementEmitter::loadOne(Value base, Type memory, Value index) {
+  return LLVM::LoadOp::create(builder, memory, getAddress(base, memory, index), memory.getIntOrFloatBitWidth() / 8);
 }
 
 /// The place of an element of a kernel with words for floats.
@@ -282,22 +304,25 @@ Value ElementEmitter::load(Value base, Type element, const LaneIndex &index) {
     return loadWord(base, element, index.vector ? add(builder, index.scalar, index.vector) : index.scalar);
   Type memory = getMemoryType(element);
   if (index.isUniform())
-    return fromMemory(builder, loadOne(base, memory, index.scalar, /*vector=*/false), element);
-  if (index.stride == 1 && !index.vector)
-    return fromMemory(builder, loadOne(base, memory, index.scalar, /*vector=*/true), element);
+    return fromMemory(builder, loadOne(base, memory, index.scalar), element);
+  if (index.stride == 1 && !index.vector) {
+    Value address = getAddress(base, memory, index.scalar);
+    Value vector = LLVM::LoadOp::create(builder, toVectorType(memory), address, getAlignment(memory, index));
+    return fromMemory(builder, vector, element);
+  }
   auto type = cast<VectorType>(toVectorType(memory));
   Value result = arith::ConstantOp::create(builder, type, builder.getZeroAttr(type));
   for (unsigned lane = 0; lane < lanes; ++lane) {
     Value position = add(builder, index.scalar, lane * index.stride ? getIndex(lane * index.stride) : Value());
     if (index.vector)
       position = add(builder, position, vector::ExtractOp::create(builder, index.vector, int64_t(lane)));
-    result = vector::InsertOp::create(builder, loadOne(base, memory, position, false), result, int64_t(lane));
+    result = vector::InsertOp::create(builder, loadOne(base, memory, position), result, int64_t(lane));
   }
   return fromMemory(builder, result, element);
 }
 
 void ElementEmitter::storeOne(Value base, Value value, Value index) {
-  Type memory = getElementTypeOrSelf(value.getType());
+  Type memory = value.getType();
   LLVM::StoreOp::create(builder, value, getAddress(base, memory, index), memory.getIntOrFloatBitWidth() / 8);
 }
 
@@ -307,8 +332,11 @@ void ElementEmitter::store(Value base, Value value, const LaneIndex &index) {
   value = toMemory(builder, toVector(value));
   if (lanes == 1)
     return storeOne(base, value, index.scalar);
-  if (index.stride == 1 && !index.vector)
-    return storeOne(base, value, index.scalar);
+  if (index.stride == 1 && !index.vector) {
+    Type memory = getElementTypeOrSelf(value.getType());
+    LLVM::StoreOp::create(builder, value, getAddress(base, memory, index.scalar), getAlignment(memory, index));
+    return;
+  }
   for (unsigned lane = 0; lane < lanes; ++lane) {
     Value position = add(builder, index.scalar, lane * index.stride ? getIndex(lane * index.stride) : Value());
     if (index.vector)
@@ -448,6 +476,7 @@ Value ElementEmitter::emitPiece(Node *node) {
   tensor::ExtractOp extract = *std::next(extracts.begin(), *number);
   LaneIndex index = emitIndex(pieces->index);
   index.scalar = add(builder, index.scalar, getIndex(-pieces->starts[*number]));
+  index.multiple = std::gcd(index.multiple, pieces->starts[*number]);
   // The body clamps it, in two steps.
   for (Value at = extract.getIndices()[pieces->dim];
        isa_and_nonnull<arith::MinSIOp, arith::MaxSIOp>(at.getDefiningOp()); at = at.getDefiningOp()->getOperand(0))

@@ -77,7 +77,7 @@ static std::unique_ptr<llvm::TargetMachine> createMachine(StringRef target) {
 /// Compiles one kernel to PTX; its private symbols get the kernel's name as a prefix.
 static LogicalResult compileToPtx(const KernelJob &job, StringRef target, const CodeCache &cache,
                                   SmallVectorImpl<LaunchedFunction> &launches, std::string &ptx) {
-  OwningOpRef<ModuleOp> source = buildGpuKernelModule(job.kernel, job.symbol, GpuMachine::getNvidia(), launches);
+  OwningOpRef<ModuleOp> source = buildGpuKernelModule(job, GpuMachine::getNvidia(), launches);
   if (!source)
     return failure();
   llvm::LLVMContext context;
@@ -210,8 +210,7 @@ void GpuCompiler::addLibrary(const Target &target, StringRef file, KernelLibrary
 LogicalResult GpuCompiler::emulate(Target &target) {
   std::string file = "kernels-" + target.name + ".so";
   auto build = [&](size_t index) {
-    return buildGpuKernelModule(jobs[index].kernel, jobs[index].symbol, GpuMachine::getEmulated(),
-                                target.launches[index]);
+    return buildGpuKernelModule(jobs[index], GpuMachine::getEmulated(), target.launches[index]);
   };
   if (failed(compileSharedObject(jobs.size(), build, kEmulator, cache, folder + "/" + file, location)))
     return failure();
@@ -292,6 +291,7 @@ std::string GpuCompiler::printReport(const EpilogueTable &epilogues) const {
   auto writeLaunch = [&](const Target &target, const LaunchedFunction &launch) {
     json.attribute("blocks", launch.blocks);
     json.attribute("function", launch.function);
+    json.attribute("lanes", launch.lanes);
     json.attribute("mapping", stringifyMapping(launch.mapping));
     auto usage = target.usages.find(launch.function);
     bool isKnown = usage != target.usages.end();

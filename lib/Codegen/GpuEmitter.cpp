@@ -26,8 +26,11 @@ static int64_t getBytes(Type element) { return getMemoryType(element).getIntOrFl
 static Type getElement(const Reduction &reduction) { return getElementTypeOrSelf(reduction.neutral.getType()); }
 
 GpuEmitter::GpuEmitter(const KernelPlan &plan, GpuLaunchPlan &launch, const GpuMachine &machine, LoopBuilder &builder,
-                       ValueRange pointers, ArrayRef<RankedTensorType> types, unsigned numInputs)
+                       ValueRange pointers, ArrayRef<RankedTensorType> types, unsigned numInputs, int64_t alignment)
     : ElementEmitter(plan, builder, pointers, types, numInputs), launch(launch), machine(machine) {
+  this->alignment = std::min(alignment, kVectorBytes);
+  if (launch.lanes > 1)
+    laneLoop = plan.loops.back();
   // Accumulations have launches of their own.
   for (Stage &stage : stages)
     llvm::erase_if(stage.reductions, [&](unsigned index) { return !llvm::is_contained(launch.reductions, index); });
@@ -72,31 +75,39 @@ void GpuEmitter::placeThread() {
     first = arith::AddIOp::create(builder, lane, arith::MulIOp::create(builder, part, getIndex(launch.depth)));
   }
   outer = arith::AddIOp::create(builder, arith::MulIOp::create(builder, block, getIndex(launch.width)), slot);
-  limit = getIndex(launch.numInner);
   if (launch.numOuter % launch.width != 0) {
     valid = arith::CmpIOp::create(builder, arith::CmpIPredicate::ult, outer, getIndex(launch.numOuter));
     outer = arith::MinUIOp::create(builder, outer, getIndex(launch.numOuter - 1));
-    limit = arith::SelectOp::create(builder, valid, limit, getIndex(0));
   }
 }
 
-/// Sets `loops` to iteration `number`, the last loop innermost. Uses 32-bit divisions if they suffice: they are much
-/// faster.
+/// The end of what the thread goes through: `end`, and before everything if it has no element.
+Value GpuEmitter::getLimit(int64_t end) {
+  return valid ? arith::SelectOp::create(builder, valid, getIndex(end), getIndex(0)).getResult() : getIndex(end);
+}
+
+/// Sets `loops` to iteration `number`, the last loop innermost and counted in groups of `lanes`. Uses 32-bit divisions
+/// if they suffice: they are much faster.
 void GpuEmitter::setLoops(ArrayRef<unsigned> loops, Value number) {
   if (loops.empty())
     return;
+  auto getExtent = [&](unsigned loop) {
+    return plan.variables[loop].extent / (lanes > 1 && loop == *laneLoop ? lanes : 1);
+  };
   int64_t most = 1;
   for (unsigned loop : loops)
-    most *= plan.variables[loop].extent;
+    most *= getExtent(loop);
   bool isSmall = most <= std::numeric_limits<int32_t>::max();
   Type index = builder.getIndexType(), type = isSmall ? builder.getI32Type() : builder.getI64Type();
   number = arith::IndexCastUIOp::create(builder, type, number);
   for (unsigned loop : llvm::reverse(loops.drop_front())) {
-    Value extent = arith::ConstantOp::create(builder, builder.getIntegerAttr(type, plan.variables[loop].extent));
+    Value extent = arith::ConstantOp::create(builder, builder.getIntegerAttr(type, getExtent(loop)));
     ivs[loop] = arith::IndexCastUIOp::create(builder, index, arith::RemUIOp::create(builder, number, extent));
     number = arith::DivUIOp::create(builder, number, extent);
   }
   ivs[loops.front()] = arith::IndexCastUIOp::create(builder, index, number);
+  if (lanes > 1 && loops.back() == *laneLoop)
+    ivs[*laneLoop] = arith::MulIOp::create(builder, ivs[*laneLoop], getIndex(lanes));
 }
 
 void GpuEmitter::emitIf(Value condition, function_ref<void()> body) {
@@ -119,6 +130,7 @@ void GpuEmitter::emitStores(ArrayRef<unsigned> stores) {
 
 void GpuEmitter::emitElements() {
   emitIf(valid, [&] {
+    lanes = launch.lanes;
     setLoops(launch.outer, outer);
     emitStores(launch.stores);
   });
@@ -157,7 +169,7 @@ SmallVector<Value> GpuEmitter::combineThreads(ArrayRef<unsigned> reductions, Arr
     store(places.back(), value, {thread, {}, 0});
   }
   launch.sharedBytes = std::max(launch.sharedBytes, bytes);
-  machine.emitBarrier(builder);
+  emitBarrierOfRow();
   for (unsigned half = launch.depth / 2; half > 0; half /= 2) {
     Value isLower = arith::CmpIOp::create(builder, arith::CmpIPredicate::ult, lane, getIndex(half));
     emitIf(isLower, [&] {
@@ -168,7 +180,7 @@ SmallVector<Value> GpuEmitter::combineThreads(ArrayRef<unsigned> reductions, Arr
         store(place, combine(plan.reductions[index], mine, other), {thread, {}, 0});
       }
     });
-    machine.emitBarrier(builder);
+    emitBarrierOfRow();
   }
   Value lowest =
       arith::SubIOp::create(builder, thread, arith::MulIOp::create(builder, lane, getIndex(stride)).getResult());
@@ -176,8 +188,16 @@ SmallVector<Value> GpuEmitter::combineThreads(ArrayRef<unsigned> reductions, Arr
   for (auto [index, place] : llvm::zip_equal(reductions, places))
     sums.push_back(load(place, getElement(plan.reductions[index]), {lowest, {}, 0}));
   // The memory is used again by the next stage.
-  machine.emitBarrier(builder);
+  emitBarrierOfRow();
   return sums;
+}
+
+/// A barrier for the threads of the row or sum, at least.
+void GpuEmitter::emitBarrierOfRow() {
+  if (!launch.outerFirst && launch.depth <= kWarp)
+    machine.emitWarpBarrier(builder);
+  else
+    machine.emitBarrier(builder);
 }
 
 /// Keeps elements that are expensive and needed in several stages in shared memory, after the part for reductions, as
@@ -191,11 +211,12 @@ void GpuEmitter::chooseKept() {
     bytes = std::max(bytes, needed);
   }
   for (auto [node, first] : findRepeated()) {
-    int64_t size = getBytes(getElementTypeOrSelf(node->yielded.getType()));
-    int64_t end = bytes + llvm::alignTo(launch.width * launch.numInner * size, 16);
+    auto size = static_cast<int64_t>(
+        llvm::alignTo(launch.numInner * getBytes(getElementTypeOrSelf(node->yielded.getType())), kVectorBytes));
+    int64_t end = bytes + launch.width * size;
     if (end > kSharedBytes)
       continue;
-    Value row = arith::MulIOp::create(builder, slot, getIndex(launch.numInner * size));
+    Value row = arith::MulIOp::create(builder, slot, getIndex(size));
     Value offset = arith::IndexCastUIOp::create(builder, builder.getI64Type(), row);
     Value start = getSharedAt(bytes);
     kept[node] = {LLVM::GEPOp::create(builder, start.getType(), builder.getI8Type(), start, ValueRange{offset}), first};
@@ -226,14 +247,32 @@ void GpuEmitter::emitStage(const Stage &stage) {
     rowResults[index] = sum;
 }
 
+/// Goes through the thread's groups of `lanes` elements, of those from `from` to before `to`.
+SmallVector<Value> GpuEmitter::reduceSteps(const Stage &stage, int64_t from, int64_t to, ArrayRef<Value> carried) {
+  Value begin = from == 0 ? first : arith::AddIOp::create(builder, first, getIndex(from)).getResult();
+  auto loop = buildLoop(builder, begin, getLimit(to), getIndex(launch.depth * launch.parts), carried,
+                        [&](Value iv, ValueRange carried) {
+                          setLoops(launch.inner, iv);
+                          return emitColumn(stage, carried);
+                        });
+  return llvm::to_vector_of<Value>(loop.getResults());
+}
+
 /// Reduces the block's part of a row or sum; all its threads get the result.
 SmallVector<Value> GpuEmitter::reduceColumns(const Stage &stage) {
-  Value step = getIndex(launch.depth * launch.parts);
-  auto loop = buildLoop(builder, first, limit, step, getNeutrals(stage.reductions), [&](Value iv, ValueRange carried) {
-    setLoops(launch.inner, iv);
-    return emitColumn(stage, carried);
-  });
-  return combineThreads(stage.reductions, llvm::to_vector_of<Value>(loop.getResults()));
+  SmallVector<Value> sums = getNeutrals(stage.reductions);
+  if (launch.lanes > 1) {
+    lanes = launch.lanes;
+    for (Value &sum : sums)
+      sum = toVector(sum);
+    sums = reduceSteps(stage, 0, launch.getNumSteps(), sums);
+    lanes = 1;
+    for (auto [index, sum] : llvm::zip_equal(stage.reductions, sums))
+      sum = sumLanes(plan.reductions[index], sum);
+  }
+  if (int64_t grouped = launch.lanes > 1 ? launch.getNumSteps() * launch.lanes : 0; grouped != launch.numInner)
+    sums = reduceSteps(stage, grouped, launch.numInner, sums);
+  return combineThreads(stage.reductions, sums);
 }
 
 /// One element: computes everything before it stores anything.
@@ -242,7 +281,7 @@ SmallVector<Value> GpuEmitter::emitColumn(const Stage &stage, ValueRange carried
   inColumns = true;
   SmallVector<Value> sums;
   for (auto [index, sum] : llvm::zip_equal(stage.reductions, carried))
-    sums.push_back(combine(plan.reductions[index], sum, emitNode(plan.reductions[index].input)));
+    sums.push_back(combine(plan.reductions[index], sum, toVector(emitNode(plan.reductions[index].input))));
   emitStores(stage.stores);
   inColumns = false;
   return sums;
@@ -329,8 +368,8 @@ void GpuEmitter::leaveParts(ValueRange sums) {
 void GpuEmitter::emitParts() {
   setLoops(launch.outer, outer);
   SmallVector<Value> places = getScratchPlaces(launch.numInner);
-  auto loop = buildLoop(builder, first, limit, getIndex(launch.depth), getNeutrals(launch.reductions),
-                        [&](Value iv, ValueRange carried) {
+  auto loop = buildLoop(builder, first, getLimit(launch.numInner), getIndex(launch.depth),
+                        getNeutrals(launch.reductions), [&](Value iv, ValueRange carried) {
                           LaneIndex index = getScratchIndex(iv, launch.numInner);
                           SmallVector<Value> sums;
                           for (auto [which, place, sum] : llvm::zip_equal(launch.reductions, places, carried)) {

@@ -19,9 +19,9 @@ namespace {
 
 class GpuKernelBuilder {
 public:
-  GpuKernelBuilder(dist::KernelOp kernel, StringRef symbol, const GpuMachine &machine,
-                   SmallVectorImpl<LaunchedFunction> &launches)
-      : kernel(kernel), symbol(symbol), machine(machine), launches(launches), lowering(kernel) {}
+  GpuKernelBuilder(const KernelJob &job, const GpuMachine &machine, SmallVectorImpl<LaunchedFunction> &launches)
+      : kernel(job.kernel), symbol(job.symbol), alignment(job.alignment), machine(machine), launches(launches),
+        lowering(kernel) {}
 
   OwningOpRef<ModuleOp> run();
 
@@ -39,6 +39,7 @@ private:
 
   dist::KernelOp kernel;
   StringRef symbol;
+  int64_t alignment;
   const GpuMachine &machine;
   SmallVectorImpl<LaunchedFunction> &launches;
   KernelLowering lowering;
@@ -54,20 +55,20 @@ void GpuKernelBuilder::addLaunches(std::vector<GpuLaunchPlan> plans,
     std::string name = getName();
     lowering.addFunction(getBodyName(name),
                          [&](LoopBuilder &builder, ValueRange pointers) { emit(launch, builder, pointers); });
-    launches.push_back(
-        {name, launch.mapping, launch.getNumBlocks(), launch.getNumThreads(), launch.sharedBytes, launch.scratchBytes});
+    launches.push_back({name, launch.mapping, launch.getNumBlocks(), launch.getNumThreads(), launch.sharedBytes,
+                        launch.scratchBytes, launch.lanes});
   }
 }
 
 void GpuKernelBuilder::addPlanned(const schedule::KernelPlan &plan, bool keptFirst) {
   ArrayRef<RankedTensorType> types = lowering.getTypes();
   unsigned numInputs = lowering.getNumInputs();
-  addLaunches(planLaunches(plan, types, numInputs, keptFirst),
+  addLaunches(planLaunches(plan, types, numInputs, keptFirst, alignment),
               [&](GpuLaunchPlan &launch, LoopBuilder &builder, ValueRange pointers) {
                 if (launch.mapping == GpuLaunchPlan::Serial)
                   LoopEmitter(plan, builder, pointers, types, numInputs).emitOneByOne();
                 else
-                  GpuEmitter(plan, launch, machine, builder, pointers, types, numInputs).emit();
+                  GpuEmitter(plan, launch, machine, builder, pointers, types, numInputs, alignment).emit();
               });
 }
 
@@ -92,7 +93,7 @@ LogicalResult GpuKernelBuilder::addFunctions() {
     return success();
   }
   std::string name = getName();
-  launches.push_back({name, GpuLaunchPlan::Serial, 1, 1, 0, 0});
+  launches.push_back({name, GpuLaunchPlan::Serial, 1, 1, 0, 0, 1});
   return lowering.addBufferized(getBodyName(name));
 }
 
@@ -106,14 +107,15 @@ LogicalResult GpuKernelBuilder::checkLaunches() {
 }
 
 OwningOpRef<ModuleOp> GpuKernelBuilder::run() {
-  if (failed(addFunctions()) || failed(checkLaunches()) || failed(lowering.lower(MathFunctions::Expanded)))
+  if (failed(addFunctions()) || failed(checkLaunches()) ||
+      failed(lowering.lower(MathFunctions::Expanded, machine.roundsToBf16())))
     return nullptr;
   for (const LaunchedFunction &launch : launches)
     machine.addEntry(lowering, launch.function, getBodyName(launch.function), launch.threads);
   return lowering.takeModule();
 }
 
-OwningOpRef<ModuleOp> emit::buildGpuKernelModule(dist::KernelOp kernel, StringRef symbol, const GpuMachine &machine,
+OwningOpRef<ModuleOp> emit::buildGpuKernelModule(const KernelJob &job, const GpuMachine &machine,
                                                  SmallVectorImpl<LaunchedFunction> &launches) {
-  return GpuKernelBuilder(kernel, symbol, machine, launches).run();
+  return GpuKernelBuilder(job, machine, launches).run();
 }

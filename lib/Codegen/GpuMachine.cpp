@@ -19,12 +19,18 @@ namespace {
 
 class NvidiaMachine : public GpuMachine {
 public:
+  bool roundsToBf16() const override { return true; }
   Value getThread(LoopBuilder &builder) const override { return read(builder, "llvm.nvvm.read.ptx.sreg.tid.x"); }
   Value getBlock(LoopBuilder &builder) const override { return read(builder, "llvm.nvvm.read.ptx.sreg.ctaid.x"); }
 
   void emitBarrier(LoopBuilder &builder) const override {
     Value all = LLVM::ConstantOp::create(builder, builder.getI32IntegerAttr(0));
     LLVM::CallIntrinsicOp::create(builder, builder.getStringAttr("llvm.nvvm.barrier.cta.sync.aligned.all"), all);
+  }
+
+  void emitWarpBarrier(LoopBuilder &builder) const override {
+    Value all = LLVM::ConstantOp::create(builder, builder.getI32IntegerAttr(-1));
+    LLVM::CallIntrinsicOp::create(builder, builder.getStringAttr("llvm.nvvm.bar.warp.sync"), all);
   }
 
   /// An array without a size is what the launch adds to the memory of a block. Every function has one of its own name,
@@ -58,6 +64,7 @@ private:
 
 class EmulatedMachine : public GpuMachine {
 public:
+  bool roundsToBf16() const override { return false; }
   Value getThread(LoopBuilder &builder) const override {
     return toIndex(builder, call(builder, "mw_emulated_thread", builder.getI32Type()));
   }
@@ -67,6 +74,8 @@ public:
   void emitBarrier(LoopBuilder &builder) const override {
     call(builder, "mw_emulated_barrier", LLVM::LLVMVoidType::get(builder.getContext()));
   }
+  /// All warps of a block come to the same ones.
+  void emitWarpBarrier(LoopBuilder &builder) const override { emitBarrier(builder); }
   Value getShared(LoopBuilder &builder) const override {
     return call(builder, "mw_emulated_shared", LLVM::LLVMPointerType::get(builder.getContext()));
   }

@@ -8,7 +8,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Codegen/GpuPlan.h"
+#include "meshwright/Support/Bytes.h"
 #include "llvm/ADT/bit.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace meshwright;
@@ -20,6 +22,10 @@ static constexpr unsigned kThreads = 256;
 /// Threads for a row that is longer than this many elements for each of kThreads, and for a sum of as many.
 static constexpr unsigned kMostThreads = 1024;
 static constexpr int64_t kLong = 32;
+/// Elements that a thread computes side by side, at most.
+static constexpr int64_t kMostLanes = 8;
+/// Groups of elements below which a thread has one element.
+static constexpr int64_t kFew = 1 << 15;
 /// The block of an accumulation whose outputs lie side by side: at most a warp's width of them, and threads in all.
 static constexpr unsigned kSumWidth = 32;
 static constexpr unsigned kSumThreads = 512;
@@ -63,8 +69,9 @@ namespace {
 
 class LaunchPlanner {
 public:
-  LaunchPlanner(const KernelPlan &plan, ArrayRef<RankedTensorType> types, unsigned numInputs, bool keptFirst)
-      : plan(plan), types(types), numInputs(numInputs), keptFirst(keptFirst) {}
+  LaunchPlanner(const KernelPlan &plan, ArrayRef<RankedTensorType> types, unsigned numInputs, bool keptFirst,
+                int64_t alignment)
+      : plan(plan), types(types), numInputs(numInputs), keptFirst(keptFirst), alignment(alignment) {}
 
   std::vector<GpuLaunchPlan> run();
 
@@ -72,6 +79,8 @@ private:
   bool addSums(unsigned reduction, bool afterRows);
   bool isKnown(const Node *node) const;
   void setSumShape(GpuLaunchPlan &launch, bool outerFirst) const;
+  bool isAlong(unsigned variable, unsigned loop) const;
+  unsigned chooseLanes(ArrayRef<unsigned> loops) const;
   void addRows();
   void addElements();
   bool divide(GpuLaunchPlan &launch) const;
@@ -84,6 +93,7 @@ private:
   ArrayRef<RankedTensorType> types;
   unsigned numInputs;
   bool keptFirst;
+  int64_t alignment;
   std::vector<GpuLaunchPlan> launches;
 };
 
@@ -110,10 +120,60 @@ void LaunchPlanner::setLoops(GpuLaunchPlan &launch, function_ref<bool(unsigned)>
   launch.numInner = countIterations(launch.inner);
 }
 
+/// True if the value of `variable` may change along `loop`.
+bool LaunchPlanner::isAlong(unsigned variable, unsigned loop) const {
+  const Variables::Variable &known = plan.variables[variable];
+  if (known.kind == Variables::Loop || known.kind == Variables::Computed)
+    return variable == loop || known.kind == Variables::Computed;
+  return llvm::any_of(known.base.terms, [&](const auto &term) { return isAlong(term.first, loop); });
+}
+
+/// How many elements of the last of `loops` are computed side by side: as many as the smallest of them fill 16 bytes,
+/// so that all that are read and written along the loop are loaded and stored as vectors at multiples of their size.
+/// One if the elements of a tensor along this loop do not lie side by side.
+unsigned LaunchPlanner::chooseLanes(ArrayRef<unsigned> loops) const {
+  if (loops.empty() || loops.back() != plan.loops.back())
+    return 1;
+  unsigned loop = loops.back();
+  int64_t extent = plan.variables[loop].extent, smallest = kVectorBytes, grain = 0;
+  auto isSuited = [&](const LinearForm &position, RankedTensorType type) {
+    int64_t coefficient = position.getCoefficient(loop), bytes = getElementBytes(type.getElementType());
+    bool isDerived =
+        llvm::any_of(position.terms, [&](const auto &term) { return term.first != loop && isAlong(term.first, loop); });
+    if (isDerived || (coefficient != 0 && coefficient != 1))
+      return false;
+    if (coefficient == 0)
+      return true;
+    smallest = std::min(smallest, bytes);
+    grain = std::gcd(grain, position.constant * bytes);
+    for (auto [variable, factor] : position.terms)
+      if (variable != loop)
+        grain = std::gcd(grain, factor * bytes);
+    return true;
+  };
+  for (const auto &node : plan.nodes)
+    if (node->kind == Node::Load && !isSuited(node->position, types[node->index]))
+      return 1;
+  for (const Store &store : plan.stores)
+    if (!isSuited(store.position, types[numInputs + store.output]))
+      return 1;
+  if (grain % kVectorBytes != 0 || alignment < kVectorBytes)
+    return 1;
+  auto lanes = static_cast<unsigned>(std::min(kVectorBytes / smallest, kMostLanes));
+  // Rows of several loops have no elements after the last group.
+  while (lanes > 1 && loops.size() > 1 && extent % lanes != 0)
+    lanes /= 2;
+  return extent < lanes ? 1 : lanes;
+}
+
 /// Chooses width and depth such that neighbouring threads read neighbouring memory.
 void LaunchPlanner::setSumShape(GpuLaunchPlan &launch, bool outerFirst) const {
   launch.outerFirst = outerFirst;
-  launch.depth = getDepth(launch.numInner);
+  launch.depth = getDepth(launch.getNumSteps());
+  // Where there are enough rows to occupy a GPU, a warp has one of its own.
+  while (!outerFirst && launch.depth > kWarp && launch.numInner <= kLong * launch.depth / 2 &&
+         launch.numOuter * launch.depth / 2 >= kMostDivided)
+    launch.depth /= 2;
   uint64_t widest = outerFirst ? kSumWidth : std::max(kThreads / launch.depth, 1u);
   launch.width = std::min(llvm::bit_ceil(static_cast<uint64_t>(launch.numOuter)), widest);
   if (outerFirst)
@@ -168,6 +228,7 @@ void LaunchPlanner::addRows() {
   launch.mapping = GpuLaunchPlan::Rows;
   ArrayRef<unsigned> rows = ArrayRef(plan.loops).take_front(plan.numRowLoops);
   setLoops(launch, [&](unsigned loop) { return llvm::is_contained(rows, loop); });
+  launch.lanes = keptFirst ? 1 : chooseLanes(launch.inner);
   setSumShape(launch, keptFirst);
   for (auto [index, reduction] : llvm::enumerate(plan.reductions))
     if (reduction.row)
@@ -183,6 +244,11 @@ void LaunchPlanner::addElements() {
   all.mapping = once.mapping = GpuLaunchPlan::Elements;
   setLoops(all, [](unsigned) { return true; });
   all.width = kThreads;
+  all.lanes = chooseLanes(all.outer);
+  // All elements are in groups, and few elements have a thread each.
+  while (all.lanes > 1 && (plan.variables[all.outer.back()].extent % all.lanes != 0 || all.numOuter < kFew * all.lanes))
+    all.lanes /= 2;
+  all.numOuter /= all.lanes;
   for (auto [index, store] : llvm::enumerate(plan.stores))
     (store.position.isConstant() ? once : all).stores.push_back(index);
   for (GpuLaunchPlan &launch : {std::ref(all), std::ref(once)})
@@ -249,6 +315,6 @@ std::vector<GpuLaunchPlan> LaunchPlanner::run() {
 }
 
 std::vector<GpuLaunchPlan> emit::planLaunches(const KernelPlan &plan, ArrayRef<RankedTensorType> types,
-                                              unsigned numInputs, bool keptFirst) {
-  return LaunchPlanner(plan, types, numInputs, keptFirst).run();
+                                              unsigned numInputs, bool keptFirst, int64_t alignment) {
+  return LaunchPlanner(plan, types, numInputs, keptFirst, alignment).run();
 }

@@ -260,7 +260,7 @@ LogicalResult KernelLowering::addBufferized(StringRef name) {
 
 /// Polynomials in f32 where they are good to the last digits, integer operations for bf16 and floats of 8 bits, and
 /// expansions of the rest where there is no library.
-LogicalResult KernelLowering::simplifyMath(MathFunctions functions) {
+LogicalResult KernelLowering::simplifyMath(MathFunctions functions, bool roundsToBf16) {
   RewritePatternSet patterns(module->getContext());
   if (functions == MathFunctions::Expanded)
     populateMathExpansionPatterns(patterns);
@@ -271,7 +271,8 @@ LogicalResult KernelLowering::simplifyMath(MathFunctions functions) {
                                math::ExpM1Op::getOperationName()},
                               name);
   });
-  arith::populateExpandBFloat16Patterns(patterns);
+  if (!roundsToBf16)
+    arith::populateExpandBFloat16Patterns(patterns);
   populateFloatExpansionPatterns(patterns);
   populateIntegerPowerPatterns(patterns);
   arith::populateCeilFloorDivExpandOpsPatterns(patterns);
@@ -325,12 +326,12 @@ LogicalResult KernelLowering::convertToLLVM() {
   return success();
 }
 
-LogicalResult KernelLowering::lower(MathFunctions functions) {
+LogicalResult KernelLowering::lower(MathFunctions functions, bool roundsToBf16) {
   if (numbers == Numbers::Residues && failed(expandExact(*module, wordScale)))
     return failure();
   if (numbers == Numbers::Doubles && failed(expandTwin(*module, wordScale)))
     return failure();
-  return success(succeeded(simplifyMath(functions)) && succeeded(lowerStructure(functions)) &&
+  return success(succeeded(simplifyMath(functions, roundsToBf16)) && succeeded(lowerStructure(functions)) &&
                  succeeded(convertToLLVM()));
 }
 

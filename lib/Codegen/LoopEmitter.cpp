@@ -28,17 +28,6 @@ unsigned emit::getNumLanes(int64_t extent) {
   return std::max(lanes, 1u);
 }
 
-/// The lanes as a tree: the upper half onto the lower until one is left.
-Value LoopEmitter::sumLanes(const Reduction &reduction, Value vector) {
-  SmallVector<Value> values;
-  for (int64_t lane = 0; lane < cast<VectorType>(vector.getType()).getNumElements(); ++lane)
-    values.push_back(vector::ExtractOp::create(builder, vector, lane));
-  for (size_t half = values.size() / 2; half > 0; half /= 2)
-    for (size_t lane = 0; lane < half; ++lane)
-      values[lane] = combine(reduction, values[lane], values[lane + half]);
-  return values[0];
-}
-
 /// True if the sum is carried in registers along the innermost loop instead of in memory.
 bool LoopEmitter::isCarried(const Reduction &reduction) const {
   return reduction.row ||

@@ -51,7 +51,6 @@ private:
   llvm::SmallVector<mlir::Value> emitColumns(const Stage &stage, unsigned loop, llvm::ArrayRef<mlir::Value> carried);
   llvm::SmallVector<mlir::Value> emitInnermost(const Stage &stage, llvm::ArrayRef<mlir::Value> carried);
   llvm::SmallVector<mlir::Value> emitElements(const Stage &stage, llvm::ArrayRef<mlir::Value> carried);
-  mlir::Value sumLanes(const schedule::Reduction &reduction, mlir::Value vector);
   bool isCarried(const schedule::Reduction &reduction) const;
   unsigned chooseWidth() const;
 

@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include <numbers>
 
@@ -310,9 +311,11 @@ template <typename Op, auto formula> struct Expand : OpRewritePattern<Op> {
   Expand(MLIRContext *context, bool onlyDouble) : OpRewritePattern<Op>(context), onlyDouble(onlyDouble) {}
 
   LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
-    auto type = dyn_cast<FloatType>(op.getType());
+    auto type = dyn_cast<FloatType>(getElementTypeOrSelf(op.getType()));
     if (!type || (onlyDouble && !type.isF64()))
       return failure();
+    if (auto vector = dyn_cast<VectorType>(op.getType()))
+      return splitLanes(op, vector, rewriter);
     SmallVector<Value> operands(op->getOperands());
     if (!type.isF64())
       for (Value &operand : operands)
@@ -325,6 +328,20 @@ template <typename Op, auto formula> struct Expand : OpRewritePattern<Op> {
       result = (formulas.*formula)(operands[0], operands[1]);
     if (!type.isF64())
       result = arith::TruncFOp::create(rewriter, op.getLoc(), type, result);
+    rewriter.replaceOp(op, result);
+    return success();
+  }
+
+  /// Formulas have loops and branches, so lanes are computed one by one.
+  static LogicalResult splitLanes(Op op, VectorType type, PatternRewriter &rewriter) {
+    Value result = arith::ConstantOp::create(rewriter, op.getLoc(), type, rewriter.getZeroAttr(type));
+    for (int64_t lane = 0; lane < type.getNumElements(); ++lane) {
+      SmallVector<Value> operands;
+      for (Value operand : op->getOperands())
+        operands.push_back(vector::ExtractOp::create(rewriter, op.getLoc(), operand, lane));
+      Value element = Op::create(rewriter, op.getLoc(), TypeRange(type.getElementType()), operands);
+      result = vector::InsertOp::create(rewriter, op.getLoc(), element, result, lane);
+    }
     rewriter.replaceOp(op, result);
     return success();
   }

@@ -14,7 +14,7 @@ using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::emit;
 
-StringRef KernelTable::getSymbol(dist::KernelOp kernel) {
+StringRef KernelTable::getSymbol(dist::KernelOp kernel, int64_t alignment) {
   std::string text = schedule::getKernelText(kernel);
   auto [entry, isNew] = known.try_emplace(text, jobs.size());
   if (isNew) {
@@ -23,7 +23,9 @@ StringRef KernelTable::getSymbol(dist::KernelOp kernel) {
     StringRef last = body.getOperations().size() > 1 ? std::prev(body.end(), 2)->getName().stripDialect() : "copy";
     jobs.push_back({kernel, llvm::formatv("{0}_{1:x-12}", last, llvm::xxh3_64bits(text) >> 16).str()});
   }
-  return jobs[entry->second].symbol;
+  KernelJob &job = jobs[entry->second];
+  job.alignment = std::min(job.alignment, alignment);
+  return job.symbol;
 }
 
 uint64_t ConstantTable::add(ElementsAttr value) {

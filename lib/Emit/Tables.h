@@ -16,8 +16,8 @@ namespace meshwright::emit {
 /// The kernels of a package, each once.
 class KernelTable {
 public:
-  /// The name of the function that computes `kernel`.
-  llvm::StringRef getSymbol(dist::KernelOp kernel);
+  /// The name of the function that computes `kernel`, whose arguments lie at multiples of `alignment` bytes.
+  llvm::StringRef getSymbol(dist::KernelOp kernel, int64_t alignment);
   llvm::ArrayRef<KernelJob> getJobs() const { return jobs; }
 
 private:

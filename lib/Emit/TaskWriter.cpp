@@ -39,14 +39,27 @@ Instruction *TaskWriter::startInstruction(Operation *op) {
   return instruction;
 }
 
+/// What the places of all arguments are multiples of, wherever they move.
+int64_t TaskWriter::getAlignment(const Kernel &kernel) const {
+  constexpr uint64_t kMost = 64;
+  uint64_t places = kMost;
+  for (uint32_t argument : kernel.arguments()) {
+    const Buffer &buffer = program.buffers(static_cast<int>(argument));
+    places |= buffer.offset() | buffer.slot_bytes();
+    for (uint64_t bytes : buffer.iteration_bytes())
+      places |= bytes;
+  }
+  return int64_t(1) << llvm::countr_zero(places);
+}
+
 void TaskWriter::addKernel(dist::KernelOp op, Instruction &instruction) {
   Kernel &kernel = *instruction.mutable_kernel();
-  kernel.set_symbol(tables.kernels.getSymbol(op).str());
   for (Value input : op.getInputs())
     kernel.add_arguments(buffers.get(input));
   for (Value result : op.getResults())
     kernel.add_arguments(buffers.get(result));
   kernel.set_outputs(op.getNumResults());
+  kernel.set_symbol(tables.kernels.getSymbol(op, getAlignment(kernel)).str());
   double flops = 0;
   for (Operation &inner : op.getBody().front().without_terminator()) {
     if (auto cost = dyn_cast<dist::CostOpInterface>(inner))

@@ -27,6 +27,7 @@ public:
 private:
   Instruction *startInstruction(mlir::Operation *op);
   void addKernel(dist::KernelOp op, Instruction &instruction);
+  int64_t getAlignment(const Kernel &kernel) const;
   void addMatmul(dist::MatmulOp op, Instruction &instruction);
   void addCollective(dist::CollectiveOp op, Instruction &instruction);
   void addHostCopy(dist::CopyOp op, Instruction &instruction);

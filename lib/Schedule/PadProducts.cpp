@@ -8,8 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/Net/NetBuilder.h"
 #include "dialects/Attributes/Attributes.h"
+#include "dialects/Net/NetBuilder.h"
 #include "meshwright/Schedule/Passes.h"
 #include "meshwright/Support/Bytes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -68,8 +68,8 @@ SmallVector<Dimension> Padder::getDimensions(net::DotOp dot) const {
   return dimensions;
 }
 
-/// `value` with zeros at the ends of its dimensions, computed right after `value` itself, outside of the loops that only
-/// read it.
+/// `value` with zeros at the ends of its dimensions, computed right after `value` itself, outside of the loops that
+/// only read it.
 Value Padder::getPadded(Value value, ArrayRef<int64_t> shape) {
   if (net::shapeOf(value) == shape)
     return value;

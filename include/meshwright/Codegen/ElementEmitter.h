@@ -31,6 +31,8 @@ protected:
   struct LaneIndex {
     mlir::Value scalar, vector;
     int64_t stride = 0;
+    /// A number that `scalar` is known to be a multiple of.
+    int64_t multiple = 1;
     bool isUniform() const { return stride == 0 && !vector; }
   };
   /// The reductions and stores of one stage.
@@ -44,6 +46,8 @@ protected:
   llvm::SmallVector<Node *> getRoots(const Stage &stage) const;
   llvm::MapVector<Node *, unsigned> findRepeated() const;
   mlir::Value combine(const schedule::Reduction &reduction, mlir::Value lhs, mlir::Value rhs);
+  /// The lanes as a tree: the upper half onto the lower until one is left. A value without lanes stays.
+  mlir::Value sumLanes(const schedule::Reduction &reduction, mlir::Value value);
 
   /// Where the iterations of `loop` are cut, from 0 to its extent, so that each piece reads one of the tensors that a
   /// node puts side by side; at multiples of `grain` alone.
@@ -71,6 +75,9 @@ protected:
   /// The innermost loop, and the number of its elements that are computed at a time.
   std::optional<unsigned> laneLoop;
   unsigned lanes = 1;
+  /// What addresses of arguments, and of kept elements, are multiples of if vectors are to be loaded and stored at
+  /// multiples of their size; then the variable of `laneLoop` is a multiple of `lanes`.
+  int64_t alignment = 1;
   /// True while code goes into the loops over columns; then the elements known in this row and in this iteration.
   bool inColumns = false;
   llvm::DenseMap<const Node *, mlir::Value> rowValues, columnValues;
@@ -97,7 +104,8 @@ private:
   mlir::Value getPlace(mlir::Value base, mlir::Type element, mlir::Value index);
   mlir::Value loadWord(mlir::Value base, mlir::Type element, mlir::Value index);
   void storeWord(mlir::Value base, mlir::Value value, mlir::Value index);
-  mlir::Value loadOne(mlir::Value base, mlir::Type memory, mlir::Value index, bool vector);
+  int64_t getAlignment(mlir::Type memory, const LaneIndex &index) const;
+  mlir::Value loadOne(mlir::Value base, mlir::Type memory, mlir::Value index);
   void storeOne(mlir::Value base, mlir::Value value, mlir::Value index);
 
   /// Values of bodies that indices are computed from.

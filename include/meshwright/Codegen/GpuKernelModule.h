@@ -9,6 +9,7 @@
 
 #include "meshwright/Codegen/GpuMachine.h"
 #include "meshwright/Codegen/GpuPlan.h"
+#include "meshwright/Codegen/KernelCompiler.h"
 
 namespace meshwright::emit {
 
@@ -19,12 +20,13 @@ struct LaunchedFunction {
   int64_t blocks, threads, sharedBytes;
   /// Bytes of the kernel's scratch memory; if there is any, all its functions take its address.
   int64_t scratchBytes;
+  /// How many elements a thread computes side by side.
+  unsigned lanes;
 };
 
-/// Lowers `kernel` to a module of the llvm dialect with the functions `symbol`_0, `symbol`_1 … and appends how they are
-/// launched, one after the other. Emits an error and returns null where an operation cannot be lowered.
-mlir::OwningOpRef<mlir::ModuleOp> buildGpuKernelModule(dist::KernelOp kernel, llvm::StringRef symbol,
-                                                       const GpuMachine &machine,
+/// Lowers the kernel of `job` to a module of the llvm dialect with the functions `symbol`_0, `symbol`_1 … and appends
+/// how they are launched, one after the other. Emits an error and returns null where an operation cannot be lowered.
+mlir::OwningOpRef<mlir::ModuleOp> buildGpuKernelModule(const KernelJob &job, const GpuMachine &machine,
                                                        llvm::SmallVectorImpl<LaunchedFunction> &launches);
 
 } // namespace meshwright::emit

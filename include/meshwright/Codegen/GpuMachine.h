@@ -17,11 +17,15 @@ class GpuMachine {
 public:
   virtual ~GpuMachine() = default;
 
+  /// Whether LLVM rounds f32 to bf16 by instructions of the machine, where it has any.
+  virtual bool roundsToBf16() const = 0;
   /// The number of the thread in its block, and that of the block, as indices.
   virtual mlir::Value getThread(LoopBuilder &builder) const = 0;
   virtual mlir::Value getBlock(LoopBuilder &builder) const = 0;
   /// A barrier for all threads of the block, after which they see each other's writes.
   virtual void emitBarrier(LoopBuilder &builder) const = 0;
+  /// The same for the threads of a warp: 32 neighbours of the block, from a multiple of 32 on.
+  virtual void emitWarpBarrier(LoopBuilder &builder) const = 0;
   /// The address of the block's shared memory.
   virtual mlir::Value getShared(LoopBuilder &builder) const = 0;
   /// Adds the function that is launched, with blocks of so many threads, and calls `callee`.

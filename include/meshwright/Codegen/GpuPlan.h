@@ -17,6 +17,9 @@
 // sum, and element i goes to thread i mod (parts · depth). Every block leaves what its threads have added up in scratch
 // memory, which the kernel is given, and a launch of its own adds the parts.
 //
+// Threads of Elements and Rows take up to eight elements side by side, where all that these read and write lies side by
+// side too. A thread of a row has a sum for each of these lanes, and adds them as a tree before the threads add theirs.
+//
 // Accumulations come first: they read inputs that later launches may write over. Those of what is known only when a row
 // has been reduced come last, and read what the rows have stored; then nothing is written over. Outputs of one launch
 // that are where inputs were are written by the threads that have read them, or after a barrier
@@ -30,6 +33,11 @@
 #include "meshwright/Kernels/KernelPlan.h"
 
 namespace meshwright::emit {
+
+/// Bytes that a thread loads and stores at a time, at most.
+constexpr int64_t kVectorBytes = 16;
+/// Threads that run together, on all of NVIDIA's GPUs.
+constexpr unsigned kWarp = 32;
 
 struct GpuLaunchPlan {
   enum Mapping { Elements, Rows, Sums, Parts, Serial, Copy, Scatter, Search };
@@ -46,6 +54,9 @@ struct GpuLaunchPlan {
   int64_t parts = 1;
   /// True if neighbouring threads work on neighbouring elements, false if on the same one.
   bool outerFirst = false;
+  /// The number of elements of the last loop that a thread computes side by side, so that it loads and stores up to 16
+  /// bytes at a time. In a launch of Elements `numOuter` counts such groups.
+  unsigned lanes = 1;
   /// Bytes of shared memory: for what the threads have of each reduction of a stage, and for elements that are kept
   /// from stage to stage.
   int64_t sharedBytes = 0;
@@ -57,15 +68,18 @@ struct GpuLaunchPlan {
   int64_t getNumBlocks() const { return getNumGroups() * parts; }
   bool usesScratch() const { return parts > 1 || mapping == Parts; }
   unsigned getNumThreads() const { return width * depth; }
+  /// The number of groups of `lanes` elements of a row; the elements after the last group are computed one by one.
+  int64_t getNumSteps() const { return numInner / lanes; }
 };
 
 /// `sums`, `rows` and so on.
 llvm::StringRef stringifyMapping(GpuLaunchPlan::Mapping mapping);
 
-/// The launches of `plan`, whose inputs and outputs have these types; `keptFirst` says that what a row sums lies apart,
-/// and side by side what neighbouring rows do. How much shared and scratch memory is needed is left to the emitter.
+/// The launches of `plan`, whose inputs and outputs have these types and lie at multiples of `alignment` bytes;
+/// `keptFirst` says that what a row sums lies apart, and side by side what neighbouring rows do. How much shared and
+/// scratch memory is needed is left to the emitter.
 std::vector<GpuLaunchPlan> planLaunches(const schedule::KernelPlan &plan, llvm::ArrayRef<mlir::RankedTensorType> types,
-                                        unsigned numInputs, bool keptFirst);
+                                        unsigned numInputs, bool keptFirst, int64_t alignment);
 
 } // namespace meshwright::emit
 

@@ -28,6 +28,8 @@ struct KernelJob {
   std::string symbol;
   /// Threads of a CPU divide the kernel if its arguments have so many bytes: below, starting them takes as long.
   int64_t leastDividedBytes = 32 << 10;
+  /// What the addresses of the arguments are multiples of, in all calls.
+  int64_t alignment = 64;
 };
 
 /// Compiles `jobs` for `target` (`x86-64-v3`, `native`), as many at a time as the context has threads, and links them

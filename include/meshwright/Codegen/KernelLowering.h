@@ -47,8 +47,8 @@ public:
   /// Adds the whole kernel as an internal function, the way for operations that are not of the planned forms: buffers
   /// for tensors, one loop nest per operation.
   mlir::LogicalResult addBufferized(llvm::StringRef name);
-  /// Lowers all functions to the llvm dialect.
-  mlir::LogicalResult lower(MathFunctions functions);
+  /// Lowers all functions to the llvm dialect. Where the machine rounds f32 to bf16 itself, that is left to LLVM.
+  mlir::LogicalResult lower(MathFunctions functions, bool roundsToBf16 = false);
   /// Adds the function `void name(ptr)` that takes the addresses out of an array and calls `callee`, and beside it the
   /// numbers `name_buffers`: how many inputs and outputs there are, and a record of each (KernelBuffer). With
   /// iterations it adds `name_division`, too: the function `void name_part(ptr, begin, end)`, the number of iterations
@@ -66,7 +66,7 @@ public:
 private:
   mlir::func::FuncOp createFunction(llvm::StringRef name);
   mlir::LogicalResult buildBody(mlir::func::FuncOp func);
-  mlir::LogicalResult simplifyMath(MathFunctions functions);
+  mlir::LogicalResult simplifyMath(MathFunctions functions, bool roundsToBf16);
   mlir::LogicalResult lowerStructure(MathFunctions functions);
   mlir::LogicalResult convertToLLVM();
   void addBuffers(llvm::StringRef name, llvm::StringRef callee);

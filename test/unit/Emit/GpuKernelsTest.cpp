@@ -15,6 +15,7 @@
 #include "test/unit/Emit/EmitTest.h"
 #include "test/unit/Partition/RandomNetwork.h"
 #include "test/unit/Runtime/TempFolder.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace meshwright;
@@ -170,6 +171,52 @@ TEST_F(GpuKernels, LongRows) {
       %middle = net.reduce max %x dims = [0, 2] : tensor<2x3x9000xf32> -> tensor<3xf32>
       return %rows, %middle : tensor<2x3xf32>, tensor<3xf32>
     })");
+  EXPECT_EQ(mappings["serial"], 0);
+}
+
+// Elements of several types side by side, rows of a length that is no multiple of a vector, in memory whose rows begin
+// at multiples of one and not, and elements that are kept from one stage to the next.
+TEST_F(GpuKernels, ElementsSideBySide) {
+  check(R"(
+    func.func @step(%x: tensor<512x1024xf32>, %y: tensor<512x1024xbf16>, %z: tensor<512x1024xi1>, %b: tensor<1024xbf16>)
+        -> (tensor<512x1024xbf16>, tensor<512x1024xf32>) {
+      %all = net.broadcast %b dims = [1] : tensor<1024xbf16> -> tensor<512x1024xbf16>
+      %sum = net.add %y, %all : tensor<512x1024xbf16>
+      %wide = net.convert %sum : tensor<512x1024xbf16> -> tensor<512x1024xf32>
+      %chosen = net.select %z, %x, %wide : tensor<512x1024xi1>, tensor<512x1024xf32>
+      %function = net.exponential %chosen : tensor<512x1024xf32>
+      %narrow = net.convert %function : tensor<512x1024xf32> -> tensor<512x1024xbf16>
+      return %narrow, %chosen : tensor<512x1024xbf16>, tensor<512x1024xf32>
+    })");
+  EXPECT_EQ(mappings["elements"], 1);
+  constexpr const char *softmax = R"(
+    func.func @step(%wide: tensor<40x{0}xbf16>) -> tensor<40x1021xf32> {
+      %narrow = net.slice %wide starts = [0, 0] limits = [40, 1021] steps = [1, 1] : tensor<40x{0}xbf16> -> tensor<40x1021xbf16>
+      %x = net.convert %narrow : tensor<40x1021xbf16> -> tensor<40x1021xf32>
+      %max = net.reduce max %x dims = [1] : tensor<40x1021xf32> -> tensor<40xf32>
+      %all = net.broadcast %max dims = [0] : tensor<40xf32> -> tensor<40x1021xf32>
+      %shifted = net.subtract %x, %all : tensor<40x1021xf32>
+      %exp = net.exponential %shifted : tensor<40x1021xf32>
+      %sum = net.reduce sum %exp dims = [1] : tensor<40x1021xf32> -> tensor<40xf32>
+      %total = net.broadcast %sum dims = [0] : tensor<40xf32> -> tensor<40x1021xf32>
+      %y = net.divide %exp, %total : tensor<40x1021xf32>
+      return %y : tensor<40x1021xf32>
+    })";
+  for (int64_t width : {1021, 1024, 1028})
+    check(llvm::formatv(softmax, width).str());
+  // What is read lies at multiples of a vector's size, but the row ends within a vector.
+  check(R"(
+    func.func @step(%wide: tensor<40x1024xbf16>) -> (tensor<40xf32>, tensor<40xf32>) {
+      %narrow = net.slice %wide starts = [0, 0] limits = [40, 1021] steps = [1, 1] : tensor<40x1024xbf16> -> tensor<40x1021xbf16>
+      %x = net.convert %narrow : tensor<40x1021xbf16> -> tensor<40x1021xf32>
+      %max = net.reduce max %x dims = [1] : tensor<40x1021xf32> -> tensor<40xf32>
+      %all = net.broadcast %max dims = [0] : tensor<40xf32> -> tensor<40x1021xf32>
+      %shifted = net.subtract %x, %all : tensor<40x1021xf32>
+      %exp = net.exponential %shifted : tensor<40x1021xf32>
+      %sum = net.reduce sum %exp dims = [1] : tensor<40x1021xf32> -> tensor<40xf32>
+      return %max, %sum : tensor<40xf32>, tensor<40xf32>
+    })");
+  EXPECT_EQ(mappings["rows"], 4);
   EXPECT_EQ(mappings["serial"], 0);
 }
 

@@ -50,13 +50,16 @@ TEST_F(TablesTest, KernelsAreNamedByTheirContent) {
   ASSERT_TRUE(first && second);
   auto kernels = list<dist::KernelOp>(*first);
   KernelTable table, other;
-  std::string tanh = table.getSymbol(kernels[0]).str(), negate = table.getSymbol(kernels[1]).str();
+  std::string tanh = table.getSymbol(kernels[0], 32).str(), negate = table.getSymbol(kernels[1], 64).str();
   EXPECT_EQ(tanh.substr(0, 5), "tanh_");
   EXPECT_EQ(tanh.size(), 5u + 12);
   EXPECT_NE(tanh.substr(5), negate.substr(7));
-  EXPECT_EQ(table.getSymbol(kernels[2]), tanh);
-  EXPECT_EQ(table.getJobs().size(), 2u);
-  EXPECT_EQ(other.getSymbol(list<dist::KernelOp>(*second)[0]), negate);
+  EXPECT_EQ(table.getSymbol(kernels[2], 8), tanh);
+  ASSERT_EQ(table.getJobs().size(), 2u);
+  // That of the calls with the least.
+  EXPECT_EQ(table.getJobs()[0].alignment, 8);
+  EXPECT_EQ(table.getJobs()[1].alignment, 64);
+  EXPECT_EQ(other.getSymbol(list<dist::KernelOp>(*second)[0], 64), negate);
 }
 
 // Tests that equal bytes are stored once, at multiples of 64, little-endian.
