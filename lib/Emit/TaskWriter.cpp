@@ -39,7 +39,7 @@ Instruction *TaskWriter::startInstruction(Operation *op) {
   return instruction;
 }
 
-/// What the places of all arguments are multiples of, wherever they move.
+/// The power of two that the places of all arguments are multiples of, wherever they move.
 int64_t TaskWriter::getAlignment(const Kernel &kernel) const {
   constexpr uint64_t kMost = 64;
   uint64_t places = kMost;

@@ -49,7 +49,7 @@ private:
   SmallVector<Dimension> getDimensions(net::DotOp dot) const;
   Value getPadded(Value value, ArrayRef<int64_t> shape);
 
-  /// What has been padded to which shape. Several products read the same weights.
+  /// Padded values, by the value and the shape. Several products read the same weights.
   DenseMap<std::pair<Value, Type>, Value> padded;
 };
 

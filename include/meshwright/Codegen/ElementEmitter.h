@@ -75,8 +75,8 @@ protected:
   /// The innermost loop, and the number of its elements that are computed at a time.
   std::optional<unsigned> laneLoop;
   unsigned lanes = 1;
-  /// What addresses of arguments, and of kept elements, are multiples of if vectors are to be loaded and stored at
-  /// multiples of their size; then the variable of `laneLoop` is a multiple of `lanes`.
+  /// A number that the addresses of arguments and of kept elements are multiples of, where vectors are to be loaded and
+  /// stored at multiples of their size; then the variable of `laneLoop` is a multiple of `lanes`.
   int64_t alignment = 1;
   /// True while code goes into the loops over columns; then the elements known in this row and in this iteration.
   bool inColumns = false;

@@ -28,7 +28,7 @@ struct KernelJob {
   std::string symbol;
   /// Threads of a CPU divide the kernel if its arguments have so many bytes: below, starting them takes as long.
   int64_t leastDividedBytes = 32 << 10;
-  /// What the addresses of the arguments are multiples of, in all calls.
+  /// A power of two that the addresses of the arguments are multiples of, in all calls.
   int64_t alignment = 64;
 };
 

@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Makes two dimensions of each operand a matrix that the library knows, and loops of the others: one becomes the batch
+// of a call, the rest are unrolled to calls.
+//
 //===----------------------------------------------------------------------===//
 
 #include "ProductPlan.h"

@@ -113,7 +113,7 @@ TEST(CudaProducts, BatchesAreOneCallWhereTheyCanBe) {
   EXPECT_EQ(plan({2, 12}, {1000, 16}), 2u);
   EXPECT_EQ(plan({12, 2}, {1000, 16}), 2u);
   EXPECT_EQ(plan({0}, {16}), 0u);
-  // Of several dimensions all matrices are one call, if the library takes their addresses.
+  // All matrices of several dimensions are one call, if the library takes their addresses.
   MatmulProblem problem{F32, F32, F32, DTYPE_INVALID, {2, 3}, {100, 16}, {0, 16}, {48, 16}, 4, 4, 4, 4, 1, 4, 1, 4, 1};
   cuda::ProductPlan joined = cuda::planProduct(problem)->join();
   EXPECT_EQ(joined.shape.batch, 6);

@@ -204,7 +204,7 @@ TEST_F(GpuKernels, ElementsSideBySide) {
     })";
   for (int64_t width : {1021, 1024, 1028})
     check(llvm::formatv(softmax, width).str());
-  // What is read lies at multiples of a vector's size, but the row ends within a vector.
+  // Rows begin at multiples of a vector's size and end within a vector.
   check(R"(
     func.func @step(%wide: tensor<40x1024xbf16>) -> (tensor<40xf32>, tensor<40xf32>) {
       %narrow = net.slice %wide starts = [0, 0] limits = [40, 1021] steps = [1, 1] : tensor<40x1024xbf16> -> tensor<40x1021xbf16>
