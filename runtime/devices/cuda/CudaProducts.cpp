@@ -2,9 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A product is one call of cuBLASLt where it can be: with one stride between the matrices of a batch, or with a table of
-// their addresses in the device's memory. Otherwise it is several calls, as with an epilogue, whose bias is the same for
-// all.
+// A product is one call of cuBLASLt where it can be: with one stride between the matrices of a batch, or with a table
+// of their addresses in the device's memory. Otherwise it is several calls, as with an epilogue, whose bias is the same
+// for all.
 //
 //===----------------------------------------------------------------------===//
 

@@ -338,7 +338,8 @@ MW_STUB(cublasLtMatmul)(cublasLtHandle_t, cublasLtMatmulDesc_t operation, const 
   if (call.fails())
     return CUBLAS_STATUS_EXECUTION_FAILED;
   bool isByAddress = product.d.mode == CUBLASLT_BATCH_MODE_POINTER_ARRAY;
-  bool areAligned = isByAddress || (isAligned(a, algorithm.a) && isAligned(b, algorithm.b) && isAligned(d, algorithm.d));
+  bool areAligned =
+      isByAddress || (isAligned(a, algorithm.a) && isAligned(b, algorithm.b) && isAligned(d, algorithm.d));
   if (!isPossible(product.operation, product.a, product.b, product.d) || !areAligned || !workspace ||
       workspaceBytes < 4096)
     return CUBLAS_STATUS_INVALID_VALUE;
