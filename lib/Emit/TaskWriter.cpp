@@ -253,7 +253,7 @@ LogicalResult TaskWriter::add(Operation &op) {
   } else if (auto next = dyn_cast<net::NextOp>(op)) {
     addCopy(next, buffers.get(next.getValue()), buffers.get(next.getCarry()));
   } else if (auto take = dyn_cast<net::TakeOp>(op)) {
-    if (!schedule::hasAlignedParts(take.getResult()))
+    if (!schedule::isReadInPlace(take))
       addCopy(take, buffers.getPart(take, take.getStack(), take.getResult()), buffers.get(take.getResult()));
   } else if (auto stack = dyn_cast<net::StackOp>(op)) {
     if (!isMadeInPlace(stack))

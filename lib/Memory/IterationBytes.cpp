@@ -14,6 +14,10 @@ using namespace meshwright::schedule;
 
 bool schedule::hasAlignedParts(Value part) { return getBytes(cast<RankedTensorType>(part.getType())) % 64 == 0; }
 
+bool schedule::isReadInPlace(net::TakeOp take) {
+  return hasAlignedParts(take.getResult()) || getBytes(take.getType()) < 64;
+}
+
 /// Adds the bytes by which an iteration of `loop` moves the place.
 static SmallVector<int64_t> add(SmallVector<int64_t> bytes, net::LoopOp loop, int64_t more, const net::LoopNest &nest) {
   size_t depth = 0;
@@ -35,7 +39,7 @@ SmallVector<int64_t> schedule::getIterationBytes(Value value, const net::LoopNes
     return getIterationBytes(view.getInput(), nest);
   if (auto wait = dyn_cast<dist::WaitOp>(op))
     return getIterationBytes(wait.getHandles()[result.getResultNumber()], nest);
-  if (auto take = dyn_cast<net::TakeOp>(op); take && hasAlignedParts(value))
+  if (auto take = dyn_cast<net::TakeOp>(op); take && isReadInPlace(take))
     return getPartIterationBytes(take, take.getStack(), value, nest);
   auto own = dist::kIterationBytesAttr.get(op);
   return own ? add({}, nest.getLoop(op), own[result.getResultNumber()], nest) : SmallVector<int64_t>();

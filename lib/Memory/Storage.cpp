@@ -59,7 +59,7 @@ static Value getBase(Value value) {
     return wait.getHandles()[cast<OpResult>(value).getResultNumber()];
   if (auto next = value.getDefiningOp<net::NextOp>())
     return next.getCarry();
-  if (auto take = value.getDefiningOp<net::TakeOp>(); take && hasAlignedParts(value))
+  if (auto take = value.getDefiningOp<net::TakeOp>(); take && isReadInPlace(take))
     return take.getStack();
   return {};
 }

@@ -75,20 +75,24 @@ func.func @outside_is_kept(%x: tensor<16x16xf32>) -> (tensor<16x16xf32>, tensor<
 
 // -----
 
-// Parts that are not of 64 bytes are copied.
-// CHECK-LABEL: @small_parts
-// CHECK-SAME: dist.persistent_bytes = 64
-// CHECK: %[[V:.*]] = net.take %arg0 in %{{.*}} {dist.offsets = array<i64: 128>}
-// CHECK-NEXT: %[[S:.*]] = dist.kernel(%[[V]])
+// Parts that are not of a multiple of 64 bytes are copied, but those of fewer are read in place.
+// CHECK-LABEL: @unaligned_parts
+// CHECK-SAME: dist.persistent_bytes = 320
+// CHECK: %[[V:.*]] = net.take %arg0 in %{{.*}} {dist.offsets = array<i64: [[OWN:[1-9][0-9]*]]>}
+// CHECK-NEXT: %[[W:.*]] = net.take %arg1 in %{{.*}} {dist.offsets = array<i64: 256>}
+// CHECK-NEXT: %[[S:.*]] = dist.kernel(%[[V]], %[[W]])
 // CHECK-NOT: dist.iteration_bytes
 // CHECK: net.stack %[[S]]
-func.func @small_parts(%x: tensor<3x4xf32>) -> tensor<3x4xf32> {
+func.func @unaligned_parts(%x: tensor<3x20xf32>, %y: tensor<3x1xf32>) -> tensor<3x20xf32> {
   %i = net.loop count = 3
-  %v = net.take %x in %i : tensor<3x4xf32> -> tensor<4xf32>
-  %0 = net.sine %v : tensor<4xf32>
-  %1 = net.stack %0 in %i : tensor<4xf32> -> tensor<3x4xf32>
+  %v = net.take %x in %i : tensor<3x20xf32> -> tensor<20xf32>
+  %w = net.take %y in %i : tensor<3x1xf32> -> tensor<1xf32>
+  %z = net.reshape %w : tensor<1xf32> -> tensor<f32>
+  %all = net.broadcast %z dims = [] : tensor<f32> -> tensor<20xf32>
+  %0 = net.multiply %v, %all : tensor<20xf32>
+  %1 = net.stack %0 in %i : tensor<20xf32> -> tensor<3x20xf32>
   net.end_loop %i
-  return %1 : tensor<3x4xf32>
+  return %1 : tensor<3x20xf32>
 }
 
 // -----

@@ -11,9 +11,12 @@
 
 namespace meshwright::schedule {
 
-/// True if the parts of a stack lie at multiples of 64 bytes, as values do: a part is then read and written in place
-/// instead of by a copy.
+/// True if the parts of a stack lie at multiples of 64 bytes, as values do: a part is then written in place instead of by
+/// a copy.
 bool hasAlignedParts(mlir::Value part);
+/// True if a part is read where it lies in the stack: if it is aligned, or so small that a copy costs more than what is
+/// read of it, as the number of an iteration.
+bool isReadInPlace(net::TakeOp take);
 
 /// The number of bytes by which the place of `value` moves from one iteration to the next, for each loop around its
 /// maker, outermost first; trailing zeros are left out. Places are stated for iteration 0.
