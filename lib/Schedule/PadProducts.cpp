@@ -9,12 +9,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Attributes/Attributes.h"
+#include "dialects/Dist/Interfaces.h"
 #include "dialects/Net/NetBuilder.h"
 #include "meshwright/Schedule/Passes.h"
 #include "meshwright/Support/Bytes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/Support/MathExtras.h"
+#include <array>
 
 namespace meshwright::schedule {
 #define GEN_PASS_DEF_PADPRODUCTSPASS
@@ -34,10 +36,13 @@ constexpr int64_t kFlopsPerByte = 128;
 /// Smaller products take less time than a launch.
 constexpr int64_t kLeastFlops = int64_t(1) << 28;
 
-/// The dimensions of one operand or result that go along one dimension of a product: -1 where it has none.
+/// The operands and the result of a product.
+constexpr unsigned kLhs = 0, kRhs = 1, kResult = 2;
+
+/// A dimension of a product: its size, and which dimensions of the operands and of the result it is; -1 for none.
 struct Dimension {
-  int64_t size = 1;
-  int64_t lhs = -1, rhs = -1, result = -1;
+  int64_t size;
+  std::array<int64_t, 3> dims;
 };
 
 class Padder {
@@ -57,14 +62,15 @@ private:
 
 /// The dimensions that are not of the batch.
 SmallVector<Dimension> Padder::getDimensions(net::DotOp dot) const {
+  ArrayRef<int64_t> lhsShape = net::shapeOf(dot.getLhs()), rhsShape = net::shapeOf(dot.getRhs());
   SmallVector<Dimension> dimensions;
   for (auto [lhs, rhs] : llvm::zip_equal(dot.getLhsContract(), dot.getRhsContract()))
-    dimensions.push_back({net::shapeOf(dot.getLhs())[lhs], lhs, rhs, -1});
-  int64_t result = static_cast<int64_t>(dot.getLhsBatch().size());
+    dimensions.push_back({lhsShape[lhs], {lhs, rhs, -1}});
+  auto result = static_cast<int64_t>(dot.getLhsBatch().size());
   for (int64_t dim : dot.getLhsFree())
-    dimensions.push_back({net::shapeOf(dot.getLhs())[dim], dim, -1, result++});
+    dimensions.push_back({lhsShape[dim], {dim, -1, result++}});
   for (int64_t dim : dot.getRhsFree())
-    dimensions.push_back({net::shapeOf(dot.getRhs())[dim], -1, dim, result++});
+    dimensions.push_back({rhsShape[dim], {-1, dim, result++}});
   return dimensions;
 }
 
@@ -89,37 +95,36 @@ bool Padder::pad(net::DotOp dot) {
   Type element = net::elementTypeOf(dot.getLhs());
   if (element.getIntOrFloatBitWidth() != 16 || !isa<FloatType>(element) || net::kSumPartsAttr.isOn(dot))
     return false;
-  SmallVector<Dimension> dimensions = getDimensions(dot);
-  int64_t flops = 2 * net::typeOf(dot).getNumElements();
-  for (const Dimension &dimension : dimensions)
-    flops *= dimension.result == -1 ? dimension.size : 1;
+  int64_t flops = cast<dist::CostOpInterface>(dot.getOperation()).getFlops();
   if (flops < kLeastFlops)
     return false;
   int64_t grain = kRowBytes * 8 / element.getIntOrFloatBitWidth();
-  SmallVector<int64_t> lhs(net::shapeOf(dot.getLhs())), rhs(net::shapeOf(dot.getRhs())), result(net::shapeOf(dot));
-  for (const Dimension &dimension : dimensions) {
-    auto isLast = [](int64_t dim, ArrayRef<int64_t> shape) { return dim + 1 == static_cast<int64_t>(shape.size()); };
-    bool isRow = isLast(dimension.lhs, lhs) || isLast(dimension.rhs, rhs) || isLast(dimension.result, result);
+  const std::array<Value, 3> values = {dot.getLhs(), dot.getRhs(), dot.getResult()};
+  std::array<SmallVector<int64_t>, 3> shapes;
+  for (auto [shape, value] : llvm::zip_equal(shapes, values))
+    shape.assign(net::shapeOf(value).begin(), net::shapeOf(value).end());
+  for (const Dimension &dimension : getDimensions(dot)) {
+    bool isRow = false;
     int64_t bytes = 0;
-    for (auto [dim, value] : {std::pair(dimension.lhs, dot.getLhs()), std::pair(dimension.rhs, dot.getRhs()),
-                              std::pair(dimension.result, dot.getResult())})
-      bytes += dim == -1 ? 0 : getBytes(net::typeOf(value));
+    for (auto [dim, value] : llvm::zip_equal(dimension.dims, values))
+      if (dim != -1) {
+        isRow |= dim + 1 == net::typeOf(value).getRank();
+        bytes += getBytes(net::typeOf(value));
+      }
     if (!isRow || dimension.size % grain == 0 || flops < kFlopsPerByte * bytes)
       continue;
-    int64_t size = llvm::alignTo(dimension.size, grain);
-    for (auto [dim, shape] :
-         {std::pair(dimension.lhs, &lhs), std::pair(dimension.rhs, &rhs), std::pair(dimension.result, &result)})
+    for (auto [dim, shape] : llvm::zip_equal(dimension.dims, shapes))
       if (dim != -1)
-        (*shape)[dim] = size;
+        shape[dim] = static_cast<int64_t>(llvm::alignTo(dimension.size, grain));
   }
-  if (ArrayRef(lhs) == net::shapeOf(dot.getLhs()) && ArrayRef(rhs) == net::shapeOf(dot.getRhs()))
+  Value lhs = getPadded(values[kLhs], shapes[kLhs]), rhs = getPadded(values[kRhs], shapes[kRhs]);
+  if (lhs == values[kLhs] && rhs == values[kRhs])
     return false;
-  Value paddedLhs = getPadded(dot.getLhs(), lhs), paddedRhs = getPadded(dot.getRhs(), rhs);
   OpBuilder builder(dot);
-  auto product = net::DotOp::create(builder, dot.getLoc(), net::typeOf(dot).clone(result), paddedLhs, paddedRhs,
+  auto product = net::DotOp::create(builder, dot.getLoc(), net::typeOf(dot).clone(shapes[kResult]), lhs, rhs,
                                     dot.getLhsBatch(), dot.getRhsBatch(), dot.getLhsContract(), dot.getRhsContract());
   product->setDiscardableAttrs(dot->getDiscardableAttrDictionary());
-  SmallVector<int64_t> starts(result.size(), 0), steps(result.size(), 1);
+  SmallVector<int64_t> starts(shapes[kResult].size(), 0), steps(shapes[kResult].size(), 1);
   Value cut = net::NetBuilder(builder, dot.getLoc()).slice(product, starts, net::shapeOf(dot), steps);
   dot.replaceAllUsesWith(cut);
   dot.erase();
