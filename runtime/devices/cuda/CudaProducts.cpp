@@ -97,11 +97,13 @@ Status CudaProducts::prepareJoined(const ProductPlan &plan, const MatmulAddresse
   if (!product.choice->isKnown)
     return {};
   product.addresses = table.size();
-  for (const std::byte *LtAddresses::*operand : {&LtAddresses::a, &LtAddresses::b})
+  auto append = [&](auto LtAddresses::*address) {
     for (const Call &matrix : matrices)
-      table.push_back(matrix.addresses.*operand);
-  for (const Call &matrix : matrices)
-    table.push_back(matrix.addresses.d);
+      table.push_back(matrix.addresses.*address);
+  };
+  append(&LtAddresses::a);
+  append(&LtAddresses::b);
+  append(&LtAddresses::d);
   return {};
 }
 
