@@ -69,6 +69,22 @@ scf::ForOp emit::buildLoop(LoopBuilder &builder, int64_t from, int64_t to, int64
   return buildLoop(builder, lower, upper, arith::ConstantIndexOp::create(builder, step), carried, body);
 }
 
+Value emit::buildWhile(LoopBuilder &builder, Value value, function_ref<Value(Value)> isLeft,
+                       function_ref<Value(Value)> getNext) {
+  auto emitAt = [&](OpBuilder &nested, function_ref<void()> body) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPoint(nested.getInsertionBlock(), nested.getInsertionPoint());
+    body();
+  };
+  auto before = [&](OpBuilder &nested, Location, ValueRange carried) {
+    emitAt(nested, [&] { scf::ConditionOp::create(builder, isLeft(carried[0]), carried); });
+  };
+  auto after = [&](OpBuilder &nested, Location, ValueRange carried) {
+    emitAt(nested, [&] { scf::YieldOp::create(builder, getNext(carried[0])); });
+  };
+  return scf::WhileOp::create(builder, TypeRange{value.getType()}, ValueRange{value}, before, after).getResult(0);
+}
+
 Value ElementEmitter::combine(const Reduction &reduction, Value lhs, Value rhs) {
   OperationState state(builder.getLoc(), reduction.combiner->getName());
   state.addOperands({lhs, rhs});
@@ -271,8 +287,10 @@ int64_t ElementEmitter::getAlignment(Type memory, const LaneIndex &index) const 
   return std::max(bytes, known);
 }
 
-Value ElementEmitter::loadOne(Value base, Type memory, Value index) {
-  return LLVM::LoadOp::create(builder, memory, getAddress(base, memory, index), memory.getIntOrFloatBitWidth() / 8);
+/// An element of the lane, or a vector of neighbouring ones.
+Value ElementEmitter::loadOne(Value base, Type type, const LaneIndex &index) {
+  Type memory = getElementTypeOrSelf(type);
+  return LLVM::LoadOp::create(builder, type, getAddress(base, memory, index.scalar), getAlignment(memory, index));
 }
 
 /// The place of an element of a kernel with words for floats.
@@ -304,44 +322,36 @@ Value ElementEmitter::load(Value base, Type element, const LaneIndex &index) {
     return loadWord(base, element, index.vector ? add(builder, index.scalar, index.vector) : index.scalar);
   Type memory = getMemoryType(element);
   if (index.isUniform())
-    return fromMemory(builder, loadOne(base, memory, index.scalar), element);
-  if (index.stride == 1 && !index.vector) {
-    Value address = getAddress(base, memory, index.scalar);
-    Value vector = LLVM::LoadOp::create(builder, toVectorType(memory), address, getAlignment(memory, index));
-    return fromMemory(builder, vector, element);
-  }
+    return fromMemory(builder, loadOne(base, memory, index), element);
+  if (index.stride == 1 && !index.vector)
+    return fromMemory(builder, loadOne(base, toVectorType(memory), index), element);
   auto type = cast<VectorType>(toVectorType(memory));
   Value result = arith::ConstantOp::create(builder, type, builder.getZeroAttr(type));
   for (unsigned lane = 0; lane < lanes; ++lane) {
     Value position = add(builder, index.scalar, lane * index.stride ? getIndex(lane * index.stride) : Value());
     if (index.vector)
       position = add(builder, position, vector::ExtractOp::create(builder, index.vector, int64_t(lane)));
-    result = vector::InsertOp::create(builder, loadOne(base, memory, position), result, int64_t(lane));
+    result = vector::InsertOp::create(builder, loadOne(base, memory, {position, {}, 0}), result, int64_t(lane));
   }
   return fromMemory(builder, result, element);
 }
 
-void ElementEmitter::storeOne(Value base, Value value, Value index) {
-  Type memory = value.getType();
-  LLVM::StoreOp::create(builder, value, getAddress(base, memory, index), memory.getIntOrFloatBitWidth() / 8);
+void ElementEmitter::storeOne(Value base, Value value, const LaneIndex &index) {
+  Type memory = getElementTypeOrSelf(value.getType());
+  LLVM::StoreOp::create(builder, value, getAddress(base, memory, index.scalar), getAlignment(memory, index));
 }
 
 void ElementEmitter::store(Value base, Value value, const LaneIndex &index) {
   if (wordScale != 0)
     return storeWord(base, value, index.scalar);
   value = toMemory(builder, toVector(value));
-  if (lanes == 1)
-    return storeOne(base, value, index.scalar);
-  if (index.stride == 1 && !index.vector) {
-    Type memory = getElementTypeOrSelf(value.getType());
-    LLVM::StoreOp::create(builder, value, getAddress(base, memory, index.scalar), getAlignment(memory, index));
-    return;
-  }
+  if (lanes == 1 || (index.stride == 1 && !index.vector))
+    return storeOne(base, value, index);
   for (unsigned lane = 0; lane < lanes; ++lane) {
     Value position = add(builder, index.scalar, lane * index.stride ? getIndex(lane * index.stride) : Value());
     if (index.vector)
       position = add(builder, position, vector::ExtractOp::create(builder, index.vector, int64_t(lane)));
-    storeOne(base, vector::ExtractOp::create(builder, value, int64_t(lane)), position);
+    storeOne(base, vector::ExtractOp::create(builder, value, int64_t(lane)), {position, {}, 0});
   }
 }
 

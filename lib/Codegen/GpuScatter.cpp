@@ -13,7 +13,6 @@
 #include "meshwright/Rules/Elements.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/bit.h"
 
 using namespace mlir;
@@ -252,23 +251,17 @@ Value ScatterWriter::loadFlags(Value word) { return load(flags, builder.getI64Ty
 void ScatterWriter::forEachFlag(function_ref<void(Value)> body) {
   Value zero = arith::ConstantOp::create(builder, builder.getI64IntegerAttr(0));
   buildLoop(builder, getIndex(0), getNumWords(), getIndex(1), {}, [&](Value word, ValueRange) {
-    auto isLeft = [&](OpBuilder &nested, Location, ValueRange rest) {
-      OpBuilder::InsertionGuard guard(builder);
-      builder.setInsertionPoint(nested.getInsertionBlock(), nested.getInsertionPoint());
-      Value some = arith::CmpIOp::create(builder, arith::CmpIPredicate::ne, rest[0], zero);
-      scf::ConditionOp::create(builder, some, rest);
+    auto isLeft = [&](Value rest) -> Value {
+      return arith::CmpIOp::create(builder, arith::CmpIPredicate::ne, rest, zero);
     };
-    auto takeFirst = [&](OpBuilder &nested, Location, ValueRange rest) {
-      OpBuilder::InsertionGuard guard(builder);
-      builder.setInsertionPoint(nested.getInsertionBlock(), nested.getInsertionPoint());
-      Value bit = LLVM::CountTrailingZerosOp::create(builder, builder.getI64Type(), rest[0], /*is_zero_poison=*/true);
+    auto takeFirst = [&](Value rest) -> Value {
+      Value bit = LLVM::CountTrailingZerosOp::create(builder, builder.getI64Type(), rest, /*is_zero_poison=*/true);
       Value byte = arith::DivUIOp::create(builder, kernel::toIndex(builder, bit, /*isUnsigned=*/true), getIndex(8));
       body(add(scale(word, kFlagsPerWord), byte));
       Value one = arith::ConstantOp::create(builder, builder.getI64IntegerAttr(1));
-      Value next = arith::AndIOp::create(builder, rest[0], arith::SubIOp::create(builder, rest[0], one));
-      scf::YieldOp::create(builder, next);
+      return arith::AndIOp::create(builder, rest, arith::SubIOp::create(builder, rest, one));
     };
-    scf::WhileOp::create(builder, TypeRange{builder.getI64Type()}, ValueRange{loadFlags(word)}, isLeft, takeFirst);
+    buildWhile(builder, loadFlags(word), isLeft, takeFirst);
     return SmallVector<Value>();
   });
 }

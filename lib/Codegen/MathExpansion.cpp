@@ -8,9 +8,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "MathExpansion.h"
+#include "meshwright/Codegen/ElementEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include <numbers>
@@ -280,26 +280,19 @@ Value Formulas::getExponent(Value x) {
 /// two. The quotient has at most 51 bits and may be one off; the new rest is exact.
 Value Formulas::remainder(Value x, Value y) {
   Value divisor = abs(y);
-  auto isLonger = [&](OpBuilder &nested, Location, ValueRange rest) {
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPoint(nested.getInsertionBlock(), nested.getInsertionPoint());
-    Value isLeft = arith::CmpFOp::create(builder, Predicate::OGE, rest[0], divisor);
-    isLeft = both(both(isLeft, compare(Predicate::OGT, divisor, 0)), compare(Predicate::OLT, rest[0], kInfinity));
-    scf::ConditionOp::create(builder, isLeft, rest);
+  auto isLonger = [&](Value rest) {
+    Value isLeft = arith::CmpFOp::create(builder, Predicate::OGE, rest, divisor);
+    return both(both(isLeft, compare(Predicate::OGT, divisor, 0)), compare(Predicate::OLT, rest, kInfinity));
   };
-  auto divideOnce = [&](OpBuilder &nested, Location, ValueRange rest) {
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPoint(nested.getInsertionBlock(), nested.getInsertionPoint());
-    Value distance = arith::SubIOp::create(builder, getExponent(rest[0]), getExponent(divisor));
+  auto divideOnce = [&](Value rest) {
+    Value distance = arith::SubIOp::create(builder, getExponent(rest), getExponent(divisor));
     Value shift = arith::MaxSIOp::create(builder, arith::SubIOp::create(builder, distance, integer(50)), integer(0));
     Value multiple = scaleByPowerOfTwo(divisor, shift);
-    Value quotient = math::FloorOp::create(builder, divide(rest[0], multiple));
-    Value next = fma(subtract(number(0), quotient), multiple, rest[0]);
-    next = select(compare(Predicate::OLT, next, 0), add(next, multiple), next);
-    scf::YieldOp::create(builder, next);
+    Value quotient = math::FloorOp::create(builder, divide(rest, multiple));
+    Value next = fma(subtract(number(0), quotient), multiple, rest);
+    return select(compare(Predicate::OLT, next, 0), add(next, multiple), next);
   };
-  auto loop = scf::WhileOp::create(builder, TypeRange{builder.getF64Type()}, ValueRange{abs(x)}, isLonger, divideOnce);
-  Value result = copySign(loop.getResult(0), x);
+  Value result = copySign(emit::buildWhile(builder, abs(x), isLonger, divideOnce), x);
   Value isDefined = both(compare(Predicate::OGT, divisor, 0), compare(Predicate::OLT, abs(x), kInfinity));
   return select(isDefined, result, number(kNaN));
 }

@@ -105,8 +105,8 @@ private:
   mlir::Value loadWord(mlir::Value base, mlir::Type element, mlir::Value index);
   void storeWord(mlir::Value base, mlir::Value value, mlir::Value index);
   int64_t getAlignment(mlir::Type memory, const LaneIndex &index) const;
-  mlir::Value loadOne(mlir::Value base, mlir::Type memory, mlir::Value index);
-  void storeOne(mlir::Value base, mlir::Value value, mlir::Value index);
+  mlir::Value loadOne(mlir::Value base, mlir::Type type, const LaneIndex &index);
+  void storeOne(mlir::Value base, mlir::Value value, const LaneIndex &index);
 
   /// Values of bodies that indices are computed from.
   llvm::DenseMap<std::pair<const Node *, mlir::Value>, LaneIndex> bodyValues;
@@ -125,6 +125,9 @@ mlir::scf::ForOp buildLoop(LoopBuilder &builder, mlir::Value lower, mlir::Value 
                            mlir::ValueRange carried, LoopBody body);
 mlir::scf::ForOp buildLoop(LoopBuilder &builder, int64_t from, int64_t to, int64_t step, mlir::ValueRange carried,
                            LoopBody body);
+/// A loop that carries one value, as long as `isLeft` says so of it; returns the first for which it does not.
+mlir::Value buildWhile(LoopBuilder &builder, mlir::Value value, llvm::function_ref<mlir::Value(mlir::Value)> isLeft,
+                       llvm::function_ref<mlir::Value(mlir::Value)> getNext);
 
 } // namespace meshwright::emit
 
