@@ -91,9 +91,7 @@ Value GpuEmitter::getLimit(int64_t end) {
 void GpuEmitter::setLoops(ArrayRef<unsigned> loops, Value number) {
   if (loops.empty())
     return;
-  auto getExtent = [&](unsigned loop) {
-    return plan.variables[loop].extent / (lanes > 1 && loop == *laneLoop ? lanes : 1);
-  };
+  auto getExtent = [&](unsigned loop) { return plan.variables[loop].extent / (loop == laneLoop ? lanes : 1); };
   int64_t most = 1;
   for (unsigned loop : loops)
     most *= getExtent(loop);
@@ -106,7 +104,7 @@ void GpuEmitter::setLoops(ArrayRef<unsigned> loops, Value number) {
     number = arith::DivUIOp::create(builder, number, extent);
   }
   ivs[loops.front()] = arith::IndexCastUIOp::create(builder, index, number);
-  if (lanes > 1 && loops.back() == *laneLoop)
+  if (loops.back() == laneLoop)
     ivs[*laneLoop] = arith::MulIOp::create(builder, ivs[*laneLoop], getIndex(lanes));
 }
 
@@ -260,17 +258,14 @@ SmallVector<Value> GpuEmitter::reduceSteps(const Stage &stage, int64_t from, int
 
 /// Reduces the block's part of a row or sum; all its threads get the result.
 SmallVector<Value> GpuEmitter::reduceColumns(const Stage &stage) {
-  SmallVector<Value> sums = getNeutrals(stage.reductions);
-  if (launch.lanes > 1) {
-    lanes = launch.lanes;
-    for (Value &sum : sums)
-      sum = toVector(sum);
-    sums = reduceSteps(stage, 0, launch.getNumSteps(), sums);
-    lanes = 1;
-    for (auto [index, sum] : llvm::zip_equal(stage.reductions, sums))
-      sum = sumLanes(plan.reductions[index], sum);
-  }
-  if (int64_t grouped = launch.lanes > 1 ? launch.getNumSteps() * launch.lanes : 0; grouped != launch.numInner)
+  lanes = launch.lanes;
+  SmallVector<Value> sums =
+      llvm::map_to_vector(getNeutrals(stage.reductions), [&](Value sum) { return toVector(sum); });
+  sums = reduceSteps(stage, 0, launch.getNumSteps(), sums);
+  lanes = 1;
+  for (auto [index, sum] : llvm::zip_equal(stage.reductions, sums))
+    sum = sumLanes(plan.reductions[index], sum);
+  if (int64_t grouped = launch.getNumSteps() * launch.lanes; grouped != launch.numInner)
     sums = reduceSteps(stage, grouped, launch.numInner, sums);
   return combineThreads(stage.reductions, sums);
 }

@@ -80,7 +80,7 @@ private:
   bool isKnown(const Node *node) const;
   void setSumShape(GpuLaunchPlan &launch, bool outerFirst) const;
   bool isAlong(unsigned variable, unsigned loop) const;
-  unsigned chooseLanes(ArrayRef<unsigned> loops) const;
+  unsigned chooseLanes(ArrayRef<unsigned> loops, bool hasRest) const;
   void addRows();
   void addElements();
   bool divide(GpuLaunchPlan &launch) const;
@@ -130,8 +130,9 @@ bool LaunchPlanner::isAlong(unsigned variable, unsigned loop) const {
 
 /// How many elements of the last of `loops` are computed side by side: as many as the smallest of them fill 16 bytes,
 /// so that all that are read and written along the loop are loaded and stored as vectors at multiples of their size.
-/// One if the elements of a tensor along this loop do not lie side by side.
-unsigned LaunchPlanner::chooseLanes(ArrayRef<unsigned> loops) const {
+/// One if the elements of a tensor along this loop do not lie side by side. `hasRest` says that elements after the last
+/// group may be left.
+unsigned LaunchPlanner::chooseLanes(ArrayRef<unsigned> loops, bool hasRest) const {
   if (loops.empty() || loops.back() != plan.loops.back())
     return 1;
   unsigned loop = loops.back();
@@ -160,8 +161,7 @@ unsigned LaunchPlanner::chooseLanes(ArrayRef<unsigned> loops) const {
   if (grain % kVectorBytes != 0 || alignment < kVectorBytes)
     return 1;
   auto lanes = static_cast<unsigned>(std::min(kVectorBytes / smallest, kMostLanes));
-  // Rows of several loops have no elements after the last group.
-  while (lanes > 1 && loops.size() > 1 && extent % lanes != 0)
+  while (!hasRest && extent % lanes != 0)
     lanes /= 2;
   return extent < lanes ? 1 : lanes;
 }
@@ -228,7 +228,7 @@ void LaunchPlanner::addRows() {
   launch.mapping = GpuLaunchPlan::Rows;
   ArrayRef<unsigned> rows = ArrayRef(plan.loops).take_front(plan.numRowLoops);
   setLoops(launch, [&](unsigned loop) { return llvm::is_contained(rows, loop); });
-  launch.lanes = keptFirst ? 1 : chooseLanes(launch.inner);
+  launch.lanes = keptFirst ? 1 : chooseLanes(launch.inner, /*hasRest=*/launch.inner.size() == 1);
   setSumShape(launch, keptFirst);
   for (auto [index, reduction] : llvm::enumerate(plan.reductions))
     if (reduction.row)
@@ -244,9 +244,8 @@ void LaunchPlanner::addElements() {
   all.mapping = once.mapping = GpuLaunchPlan::Elements;
   setLoops(all, [](unsigned) { return true; });
   all.width = kThreads;
-  all.lanes = chooseLanes(all.outer);
-  // All elements are in groups, and few elements have a thread each.
-  while (all.lanes > 1 && (plan.variables[all.outer.back()].extent % all.lanes != 0 || all.numOuter < kFew * all.lanes))
+  all.lanes = chooseLanes(all.outer, /*hasRest=*/false);
+  while (all.lanes > 1 && all.numOuter < kFew * all.lanes)
     all.lanes /= 2;
   all.numOuter /= all.lanes;
   for (auto [index, store] : llvm::enumerate(plan.stores))
