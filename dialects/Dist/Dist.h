@@ -35,6 +35,9 @@ namespace meshwright::dist {
 
 #include "dialects/Attributes/DistDiscardable.h.inc"
 
+/// The rows for which `scores` of a kernel say together which columns are visible.
+inline constexpr int64_t kRowsOfVisible = 64;
+
 /// The mesh operation of a module; null where it has none.
 MeshOp findMesh(mlir::ModuleOp module);
 

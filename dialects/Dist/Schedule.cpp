@@ -26,6 +26,15 @@ LogicalResult KernelOp::verify() {
   auto yield = dyn_cast<YieldOp>(block.getTerminator());
   if (!yield || yield.getOperandTypes() != getResultTypes())
     return emitOpError() << "yields not the " << getNumResults() << " results that it has";
+  // kernel_c3
+  if (std::optional<ScoresAttr> scores = getScores()) {
+    ArrayRef<int64_t> visible = scores->getVisible();
+    bool areOrdered = visible.size() % 2 == 0 && llvm::all_of(visible, [](int64_t column) { return column >= 0; });
+    for (size_t next = 0; areOrdered && next != visible.size(); next += 2)
+      areOrdered = visible[next] <= visible[next + 1];
+    if (scores->getRows() < 0 || scores->getColumns() < 0 || scores->getRows() == scores->getColumns() || !areOrdered)
+      return emitOpError() << "has scores with one dimension for both axes, or columns that are no pairs in order";
+  }
   // kernel_c2
   auto inPlace = getInPlace();
   if (!inPlace)

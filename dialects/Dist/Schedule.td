@@ -12,6 +12,18 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 
 class Dist_ProgramOp<string mnem, list<Trait> traits = []> : Op<Dist_Dialect, mnem, traits>;
 
+def Dist_ScoresAttr : Dist_Attr<"Scores", "scores"> {
+  let summary = "the axes of a kernel of scores, and the columns that its mask leaves";
+  let description = [{
+    `rows` and `columns` are dimensions of the result of the kernel's first product. `visible` has the first column and
+    the end of the columns for each 64 neighbouring rows: what lies outside changes no result.
+
+    Example: `#dist.scores<rows = 2, columns = 3, visible = [0, 64, 0, 128]>`
+  }];
+  let parameters = (ins "int64_t":$rows, "int64_t":$columns, ArrayRefParameter<"int64_t">:$visible);
+  let assemblyFormat = "`<` `rows` `=` $rows `,` `columns` `=` $columns `,` `visible` `=` `[` $visible `]` `>`";
+}
+
 def Dist_KernelOp : Dist_ProgramOp<"kernel", [Pure, Computation, IsolatedFromAbove, SingleBlock]> {
   let summary = "operations that are fused and compiled as one function";
   let description = [{
@@ -19,9 +31,14 @@ def Dist_KernelOp : Dist_ProgramOp<"kernel", [Pure, Computation, IsolatedFromAbo
     bodies are compiled once. `in_place` gives for each result the number of an input whose memory the result may
     overwrite, or -1.
 
+    A kernel with `scores` is that of an attention: it multiplies short matrices to a long one and makes less of it, as
+    a softmax and another product do. It is compiled such that no more than tiles of the scores exist.
+
     - **C1**: the body has one argument per input, of the input's type, and yields one value per result, of the result's
       type.
     - **C2**: `in_place`, if present, has one entry per result: -1 or the number of an input of the same type.
+    - **C3**: `scores`, if present, names two different dimensions, and its `visible` are pairs of a first column and an
+      end that is not before it.
 
     Example:
     ```mlir
@@ -32,10 +49,11 @@ def Dist_KernelOp : Dist_ProgramOp<"kernel", [Pure, Computation, IsolatedFromAbo
     } : (tensor<4xf32>) -> tensor<4xf32>
     ```
   }];
-  let arguments = (ins Variadic<AnyRankedTensor>:$inputs, OptionalAttr<DenseI64ArrayAttr>:$in_place);
+  let arguments = (ins Variadic<AnyRankedTensor>:$inputs, OptionalAttr<DenseI64ArrayAttr>:$in_place,
+                       OptionalAttr<Dist_ScoresAttr>:$scores);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "`(` $inputs `)` (`in_place` $in_place^)? $body attr-dict `:` functional-type($inputs, $results)";
+  let assemblyFormat = "`(` $inputs `)` (`in_place` $in_place^)? (`scores` $scores^)? $body attr-dict `:` functional-type($inputs, $results)";
   let hasVerifier = 1;
 }
 

@@ -47,6 +47,14 @@ static const llvm::Target *findNvidia() {
 
 bool emit::isGpuTarget(StringRef target) { return GpuCompiler::isKnownTarget(target); }
 
+bool emit::computesScores(StringRef target) {
+  constexpr unsigned kFirst = 80;
+  unsigned version = 0;
+  StringRef number = target;
+  bool isNew = number.consume_front("sm_") && !number.getAsInteger(10, version) && version >= kFirst;
+  return isGpuTarget(target) && (target == kEmulated || isNew);
+}
+
 /// LLVM also knows older GPUs, which lack features that kernels need.
 bool GpuCompiler::isKnownTarget(StringRef target) {
   if (target == kEmulated)

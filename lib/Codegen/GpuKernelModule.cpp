@@ -8,6 +8,7 @@
 #include "GpuEmitter.h"
 #include "GpuScatter.h"
 #include "GpuSearch.h"
+#include "GpuTiles.h"
 #include "LoopEmitter.h"
 #include "meshwright/Kernels/PlannedKernel.h"
 
@@ -29,8 +30,8 @@ private:
   LogicalResult addFunctions();
   void addLaunches(std::vector<GpuLaunchPlan> plans,
                    function_ref<void(GpuLaunchPlan &, LoopBuilder &, ValueRange)> emit);
-  /// Adds the launches of operations that have a mapping of their own; false if the kernel is not such an operation.
-  template <typename Mapping> bool addMatched();
+  /// Adds the launches of a kernel that has a mapping of its own; false if there is none.
+  template <typename Mapping> bool addMatched(std::optional<Mapping> mapping);
   void addPlanned(const schedule::KernelPlan &plan, bool keptFirst);
   LogicalResult checkLaunches();
   /// The name of the next function, and that of its body.
@@ -72,8 +73,7 @@ void GpuKernelBuilder::addPlanned(const schedule::KernelPlan &plan, bool keptFir
               });
 }
 
-template <typename Mapping> bool GpuKernelBuilder::addMatched() {
-  std::optional<Mapping> mapping = Mapping::match(kernel);
+template <typename Mapping> bool GpuKernelBuilder::addMatched(std::optional<Mapping> mapping) {
   if (mapping)
     addLaunches(mapping->planLaunches(), [&](GpuLaunchPlan &launch, LoopBuilder &builder, ValueRange pointers) {
       mapping->emit(launch, machine, builder, pointers);
@@ -82,7 +82,8 @@ template <typename Mapping> bool GpuKernelBuilder::addMatched() {
 }
 
 LogicalResult GpuKernelBuilder::addFunctions() {
-  if (addMatched<GpuScatter>() || addMatched<GpuSearch>())
+  if (addMatched(GpuScatter::match(kernel)) || addMatched(GpuSearch::match(kernel)) ||
+      addMatched(GpuTiles::match(kernel, alignment)))
     return success();
   // An operation on a sum, such as its rounding to 16 bits, needs the sum complete when the row ends.
   for (auto order : {schedule::LoopOrder::Given, schedule::LoopOrder::KeptFirst}) {
@@ -107,8 +108,8 @@ LogicalResult GpuKernelBuilder::checkLaunches() {
 }
 
 OwningOpRef<ModuleOp> GpuKernelBuilder::run() {
-  if (failed(addFunctions()) || failed(checkLaunches()) ||
-      failed(lowering.lower(MathFunctions::Expanded, machine.roundsToBf16())))
+  MathFunctions functions = kernel.getScores() ? machine.getFunctionsOfScores() : MathFunctions::Expanded;
+  if (failed(addFunctions()) || failed(checkLaunches()) || failed(lowering.lower(functions, machine.roundsToBf16())))
     return nullptr;
   for (const LaunchedFunction &launch : launches)
     machine.addEntry(lowering, launch.function, getBodyName(launch.function), launch.threads);

@@ -61,6 +61,8 @@ StringRef emit::stringifyMapping(GpuLaunchPlan::Mapping mapping) {
     return "scatter";
   case GpuLaunchPlan::Search:
     return "search";
+  case GpuLaunchPlan::Tiles:
+    return "tiles";
   }
   llvm_unreachable("all mappings are covered");
 }
@@ -79,7 +81,6 @@ private:
   bool addSums(unsigned reduction, bool afterRows);
   bool isKnown(const Node *node) const;
   void setSumShape(GpuLaunchPlan &launch, bool outerFirst) const;
-  bool isAlong(unsigned variable, unsigned loop) const;
   unsigned chooseLanes(ArrayRef<unsigned> loops, bool hasRest) const;
   void addRows();
   void addElements();
@@ -120,14 +121,6 @@ void LaunchPlanner::setLoops(GpuLaunchPlan &launch, function_ref<bool(unsigned)>
   launch.numInner = countIterations(launch.inner);
 }
 
-/// True if the value of `variable` may change along `loop`.
-bool LaunchPlanner::isAlong(unsigned variable, unsigned loop) const {
-  const Variables::Variable &known = plan.variables[variable];
-  if (known.kind == Variables::Loop || known.kind == Variables::Computed)
-    return variable == loop || known.kind == Variables::Computed;
-  return llvm::any_of(known.base.terms, [&](const auto &term) { return isAlong(term.first, loop); });
-}
-
 /// How many elements of the last of `loops` are computed side by side: as many as the smallest of them fill 16 bytes,
 /// so that all that are read and written along the loop are loaded and stored as vectors at multiples of their size.
 /// One if the elements of a tensor along this loop do not lie side by side. `hasRest` says that elements after the last
@@ -139,8 +132,9 @@ unsigned LaunchPlanner::chooseLanes(ArrayRef<unsigned> loops, bool hasRest) cons
   int64_t extent = plan.variables[loop].extent, smallest = kVectorBytes, grain = 0;
   auto isSuited = [&](const LinearForm &position, RankedTensorType type) {
     int64_t coefficient = position.getCoefficient(loop), bytes = getElementBytes(type.getElementType());
-    bool isDerived =
-        llvm::any_of(position.terms, [&](const auto &term) { return term.first != loop && isAlong(term.first, loop); });
+    bool isDerived = llvm::any_of(position.terms, [&](const auto &term) {
+      return term.first != loop && plan.variables.isAlong(term.first, loop);
+    });
     if (isDerived || (coefficient != 0 && coefficient != 1))
       return false;
     if (coefficient == 0)

@@ -262,8 +262,10 @@ LogicalResult KernelLowering::addBufferized(StringRef name) {
 /// expansions of the rest where there is no library.
 LogicalResult KernelLowering::simplifyMath(MathFunctions functions, bool roundsToBf16) {
   RewritePatternSet patterns(module->getContext());
-  if (functions == MathFunctions::Expanded)
+  if (functions != MathFunctions::Library)
     populateMathExpansionPatterns(patterns);
+  if (functions == MathFunctions::Approximate)
+    populateApproximationPatterns(patterns);
   populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
     return llvm::is_contained({math::ExpOp::getOperationName(), math::LogOp::getOperationName(),
                                math::TanhOp::getOperationName(), math::ErfOp::getOperationName(),

@@ -10,6 +10,7 @@
 #include "MathExpansion.h"
 #include "meshwright/Codegen/ElementEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -343,7 +344,29 @@ template <typename Op, auto formula> struct Expand : OpRewritePattern<Op> {
   bool onlyDouble;
 };
 
+/// `ex2.approx` has a relative error of up to 2^-22 (PTX ISA); the product before it is rounded as usual.
+struct ApproximateExp : OpRewritePattern<math::ExpOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(math::ExpOp op, PatternRewriter &rewriter) const override {
+    Type type = rewriter.getF32Type();
+    if (op.getType() != type)
+      return failure();
+    ImplicitLocOpBuilder builder(op.getLoc(), rewriter);
+    Value factor = arith::ConstantOp::create(builder, builder.getF32FloatAttr(std::numbers::log2e_v<float>));
+    Value product = arith::MulFOp::create(builder, op.getOperand(), factor);
+    rewriter.replaceOp(
+        op, LLVM::CallIntrinsicOp::create(builder, type, builder.getStringAttr("llvm.nvvm.ex2.approx"), product));
+    return success();
+  }
+};
+
 } // namespace
+
+void emit::populateApproximationPatterns(RewritePatternSet &patterns) {
+  constexpr unsigned kFirst = 2;
+  patterns.add<ApproximateExp>(patterns.getContext(), kFirst);
+}
 
 void emit::populateMathExpansionPatterns(RewritePatternSet &patterns) {
   patterns.add<Expand<math::ExpOp, &Formulas::exp>, Expand<math::ExpM1Op, &Formulas::expm1>,

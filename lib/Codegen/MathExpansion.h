@@ -20,6 +20,9 @@ namespace meshwright::emit {
 /// less than 2^30.
 void populateMathExpansionPatterns(mlir::RewritePatternSet &patterns);
 
+/// A pattern that computes exponentials of f32 scalars by NVIDIA's `ex2.approx`, before any other would.
+void populateApproximationPatterns(mlir::RewritePatternSet &patterns);
+
 } // namespace meshwright::emit
 
 #endif

@@ -204,7 +204,7 @@ void Former::buildKernel(ArrayRef<unsigned> members) {
   Operation *named = makers.back();
   OpBuilder builder(block.getTerminator());
   auto kernel = dist::KernelOp::create(builder, named->getLoc(), ValueRange(outputs).getTypes(), ValueRange(),
-                                       DenseI64ArrayAttr());
+                                       /*in_place=*/nullptr, /*scores=*/nullptr);
   Block &body = kernel.getBody().emplaceBlock();
   bool alone = forms.get(named).kind == OpForm::Alone;
   auto isInside = [&](Operation *op) { return isComputedIn(op, inside, alone); };

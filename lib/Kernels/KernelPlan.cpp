@@ -68,8 +68,8 @@ namespace meshwright::schedule {
 /// Builds a plan; fails with a reason where the operations are not of the planned forms.
 class Planner {
 public:
-  Planner(Block &body, ValueRange outputs, KernelPlan &plan, std::string &reason)
-      : body(body), outputs(outputs), plan(plan), reason(reason) {}
+  Planner(Block &body, ValueRange outputs, KernelPlan &plan, std::string &reason, ArrayRef<int64_t> domain)
+      : body(body), outputs(outputs), plan(plan), reason(reason), domain(domain) {}
 
   LogicalResult run();
 
@@ -99,6 +99,8 @@ private:
   ValueRange outputs;
   KernelPlan &plan;
   std::string &reason;
+  /// The dimensions that are to be loops; empty where the shapes in the kernel decide.
+  ArrayRef<int64_t> domain;
 
   SmallVector<GenericOp> generics, reductionOps;
   /// The sizes of the domain and of its rows; the positions of an element and of a row.
@@ -208,16 +210,19 @@ void Planner::makeLoops() {
     }
   };
   // Stored and accumulated values come before read ones: their positions should be linear.
-  for (GenericOp op : reductionOps)
-    addShape(op.getStaticLoopRanges());
-  for (Value output : outputs)
-    addShape(typeOf(output).getShape());
-  for (GenericOp op : generics) {
-    addShape(op.getStaticLoopRanges());
-    for (Value operand : op->getOperands())
-      if (auto type = dyn_cast<RankedTensorType>(operand.getType()))
-        addShape(type.getShape());
-  }
+  auto addShapes = [&] {
+    for (GenericOp op : reductionOps)
+      addShape(op.getStaticLoopRanges());
+    for (Value output : outputs)
+      addShape(typeOf(output).getShape());
+    for (GenericOp op : generics) {
+      addShape(op.getStaticLoopRanges());
+      for (Value operand : op->getOperands())
+        if (auto type = dyn_cast<RankedTensorType>(operand.getType()))
+          addShape(type.getShape());
+    }
+  };
+  domain.empty() ? addShapes() : addShape(domain);
   llvm::sort(strides, std::greater<>());
   for (size_t next = 1; next < strides.size(); ++next) {
     int64_t extent = strides[next - 1] / strides[next];
@@ -509,13 +514,15 @@ LogicalResult Planner::run() {
   makeLoops();
   if (failed(traceReductions()) || failed(traceOutputs()))
     return failure();
-  joinLoops();
+  if (domain.empty())
+    joinLoops();
   return success();
 }
 
-std::unique_ptr<KernelPlan> KernelPlan::create(Block &body, ValueRange outputs, std::string &reason) {
+std::unique_ptr<KernelPlan> KernelPlan::create(Block &body, ValueRange outputs, std::string &reason,
+                                               ArrayRef<int64_t> domain) {
   auto plan = std::make_unique<KernelPlan>();
-  if (failed(Planner(body, outputs, *plan, reason).run()))
+  if (failed(Planner(body, outputs, *plan, reason, domain).run()))
     return nullptr;
   return plan;
 }

@@ -72,6 +72,13 @@ bool Variables::isOfLoops(const LinearForm &form) const {
   return llvm::all_of(form.terms, [&](const auto &term) { return variables[term.first].kind == Loop; });
 }
 
+bool Variables::isAlong(unsigned variable, unsigned loop) const {
+  const Variable &known = variables[variable];
+  if (known.kind == Loop || known.kind == Computed)
+    return variable == loop || known.kind == Computed;
+  return llvm::any_of(known.base.terms, [&](const auto &term) { return isAlong(term.first, loop); });
+}
+
 std::optional<std::pair<int64_t, int64_t>> Variables::getRange(const LinearForm &form, const Ranges &narrowed) const {
   int64_t least = form.constant, greatest = form.constant;
   for (auto [index, coefficient] : form.terms) {

@@ -61,6 +61,60 @@ PlannedKernel schedule::planKernel(dist::KernelOp kernel, LoopOrder order) {
   return planned;
 }
 
+namespace {
+
+/// Lowers values of a kernel's body one by one.
+struct ValueLowering {
+  OpBuilder builder;
+  Block &block;
+  function_ref<bool(Value)> isInput;
+  IRMapping mapping;
+  SmallVector<Value> inputs;
+
+  /// Null if an operation has no lowering.
+  Value get(Value value) {
+    if (Value known = mapping.lookupOrNull(value))
+      return known;
+    Operation *op = value.getDefiningOp();
+    if (!op || isInput(value)) {
+      inputs.push_back(value);
+      Value argument = block.addArgument(getSignless(value.getType()), value.getLoc());
+      mapping.map(value, argument);
+      return argument;
+    }
+    auto lowering = dyn_cast<dist::KernelOpInterface>(op);
+    SmallVector<Value> operands = llvm::map_to_vector(op->getOperands(), [&](Value operand) { return get(operand); });
+    if (!lowering || llvm::is_contained(operands, Value()))
+      return {};
+    FailureOr<SmallVector<Value>> results = lowering.lowerToLinalg(builder, operands);
+    if (failed(results))
+      return {};
+    mapping.map(op->getResults(), *results);
+    return mapping.lookup(value);
+  }
+};
+
+} // namespace
+
+PlannedValues schedule::planValues(ValueRange outputs, function_ref<bool(Value)> isInput, ArrayRef<int64_t> domain) {
+  Location location = outputs.front().getLoc();
+  PlannedValues planned{{ModuleOp::create(location), nullptr, {}}, {}, {}};
+  OpBuilder builder = OpBuilder::atBlockEnd(planned.module->getBody());
+  auto func = func::FuncOp::create(builder, location, "tensors", builder.getFunctionType({}, {}));
+  ValueLowering lowering{OpBuilder::atBlockEnd(func.addEntryBlock()), func.getBody().front(), isInput, {}, {}};
+  SmallVector<Value> lowered = llvm::map_to_vector(outputs, [&](Value output) { return lowering.get(output); });
+  if (llvm::is_contained(lowered, Value())) {
+    planned.reason = "an operation has no lowering";
+    return planned;
+  }
+  func::ReturnOp::create(lowering.builder, location);
+  planned.inputs = std::move(lowering.inputs);
+  for (Value value : llvm::concat<Value>(planned.inputs, SmallVector<Value>(outputs)))
+    planned.types.push_back(getSignless(value.getType()));
+  planned.plan = KernelPlan::create(lowering.block, lowered, planned.reason, domain);
+  return planned;
+}
+
 std::string schedule::getKernelText(dist::KernelOp kernel) {
   std::string text;
   llvm::raw_string_ostream stream(text);
@@ -81,5 +135,7 @@ std::string schedule::getKernelText(dist::KernelOp kernel) {
   }
   if (auto inPlace = kernel.getInPlaceAttr())
     stream << '\n' << inPlace;
+  if (auto scores = kernel.getScoresAttr())
+    stream << '\n' << scores;
   return text;
 }

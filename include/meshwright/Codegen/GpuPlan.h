@@ -11,7 +11,7 @@
 //     Elements  what is stored without any reduction: a thread for each element
 //     Serial    anything else: the loops of a CPU in one thread
 //
-// (and Copy, Scatter and Search, which `GpuScatter` and `GpuSearch` make).
+// (and Copy, Scatter, Search and Tiles, which `GpuScatter`, `GpuSearch` and `GpuTiles` make).
 //
 // Few and long sums, a norm of all gradients above all, are divided: `parts` blocks have `depth` threads each for one
 // sum, and element i goes to thread i mod (parts · depth). Every block leaves what its threads have added up in scratch
@@ -40,7 +40,7 @@ constexpr int64_t kVectorBytes = 16;
 constexpr unsigned kWarp = 32;
 
 struct GpuLaunchPlan {
-  enum Mapping { Elements, Rows, Sums, Parts, Serial, Copy, Scatter, Search };
+  enum Mapping { Elements, Rows, Sums, Parts, Serial, Copy, Scatter, Search, Tiles };
   Mapping mapping = Serial;
   /// The loops that tell elements, rows or sums apart, and those that the threads of one go along. In a launch of Parts
   /// these have no loop: they are numbered.
@@ -60,13 +60,15 @@ struct GpuLaunchPlan {
   /// Bytes of shared memory: for what the threads have of each reduction of a stage, and for elements that are kept
   /// from stage to stage.
   int64_t sharedBytes = 0;
-  /// Bytes of scratch memory, where parts of sums are left and found.
+  /// Tiles: the number of the pass.
+  unsigned pass = 0;
+  /// Bytes of scratch memory, where parts of sums are left and found, and what one pass of tiles leaves for another.
   int64_t scratchBytes = 0;
 
   /// The number of blocks if none shared a row or sum.
   int64_t getNumGroups() const { return (numOuter + width - 1) / width; }
   int64_t getNumBlocks() const { return getNumGroups() * parts; }
-  bool usesScratch() const { return parts > 1 || mapping == Parts; }
+  bool usesScratch() const { return parts > 1 || mapping == Parts || scratchBytes != 0; }
   unsigned getNumThreads() const { return width * depth; }
   /// The number of groups of `lanes` elements of a row; the elements after the last group are computed one by one.
   int64_t getNumSteps() const { return numInner / lanes; }

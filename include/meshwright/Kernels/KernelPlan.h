@@ -74,8 +74,10 @@ struct Store {
 
 struct KernelPlan {
   /// Plans the kernel that `body` computes: the block's arguments are the inputs, `outputs` the values that leave the
-  /// kernel. Returns null and sets `reason` if an operation is neither element-wise nor a reduction.
-  static std::unique_ptr<KernelPlan> create(mlir::Block &body, mlir::ValueRange outputs, std::string &reason);
+  /// kernel. Returns null and sets `reason` if an operation is neither element-wise nor a reduction. With a `domain`
+  /// every dimension of it, except those of extent 1, is a loop of its own, and no loops are joined.
+  static std::unique_ptr<KernelPlan> create(mlir::Block &body, mlir::ValueRange outputs, std::string &reason,
+                                            llvm::ArrayRef<int64_t> domain = {});
 
   /// The loops by their variables: row loops first, then column loops.
   llvm::SmallVector<unsigned> loops;

@@ -61,6 +61,8 @@ public:
 
   /// True if `form` uses loops only; quotients and remainders change along loops that they do not name.
   bool isOfLoops(const LinearForm &form) const;
+  /// True if the value of `variable` may change along `loop`. Computed values may change along every loop.
+  bool isAlong(unsigned variable, unsigned loop) const;
   /// Values of variables, each from the first number to before the second.
   using Ranges = llvm::DenseMap<unsigned, std::pair<int64_t, int64_t>>;
   /// The least and the greatest value of `form` while the variables in `narrowed` are in these ranges; nullopt if a

@@ -21,6 +21,19 @@ struct PlannedKernel {
   std::string reason;
 };
 
+/// Some values of a kernel's body as a kernel of their own.
+struct PlannedValues : PlannedKernel {
+  /// The values that they are computed from, in the order of the plan's arguments, and their types, followed by those
+  /// of the planned values.
+  llvm::SmallVector<mlir::Value> inputs;
+  llvm::SmallVector<mlir::RankedTensorType> types;
+};
+
+/// Plans `outputs`, with a loop for every dimension of `domain`. They are computed from the arguments of the body and
+/// from the values that `isInput` names.
+PlannedValues planValues(mlir::ValueRange outputs, llvm::function_ref<bool(mlir::Value)> isInput,
+                         llvm::ArrayRef<int64_t> domain);
+
 /// The order of a reduction's loops: as the operation states them, or with the loops over kept dimensions outermost.
 /// The latter completes every sum at the end of its row, even if the summands lie far apart in memory.
 enum class LoopOrder { Given, KeptFirst };

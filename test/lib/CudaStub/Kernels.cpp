@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "DriverStub.h"
+#include "test/lib/EmulatedGpu/TensorCore.h"
 #include "test/lib/Fiber/Fiber.h"
 #include <algorithm>
 #include <cstdlib>
@@ -70,12 +71,23 @@ public:
 
   uint32_t getThread() const { return running->thread; }
 
+  /// The product of a warp; all warps have one at the same time.
+  void multiply(bool isBrain, const uint32_t *words, float *sums) {
+    uint32_t mine = running->thread;
+    matrices.resize(threads);
+    std::copy_n(words, matrices[mine].size(), matrices[mine].begin());
+    wait();
+    meshwright::test::multiplyByTensorCore(isBrain, &matrices[mine / 32 * 32], mine % 32, sums);
+    wait();
+  }
+
   static thread_local Block *current;
   uint32_t block = 0;
   KernelFn function;
   void *const *arguments;
   uint32_t threads;
   std::vector<uint64_t> shared;
+  std::vector<meshwright::test::MatrixWords> matrices;
 
 private:
   /// A fiber and the thread that it runs.
@@ -147,7 +159,7 @@ void *openItself(int flags) {
   return dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD | flags);
 }
 
-/// Kernels find the four functions below by their names: the stub's have to be visible to what is loaded later.
+/// Kernels find the functions below by their names: the stub's have to be visible to what is loaded later.
 [[gnu::constructor]] void becomeVisible() { (void)openItself(RTLD_GLOBAL); }
 
 bool isElf(const void *image) { return std::memcmp(image, ELFMAG, SELFMAG) == 0; }
@@ -157,6 +169,9 @@ bool isElf(const void *image) { return std::memcmp(image, ELFMAG, SELFMAG) == 0;
 MW_STUB_EXPORT uint32_t mw_emulated_thread(void) { return Block::current->getThread(); }
 MW_STUB_EXPORT uint32_t mw_emulated_block(void) { return Block::current->block; }
 MW_STUB_EXPORT void mw_emulated_barrier(void) { Block::current->wait(); }
+MW_STUB_EXPORT void mw_emulated_multiply(uint32_t isBrain, const uint32_t *words, float *sums) {
+  Block::current->multiply(isBrain != 0, words, sums);
+}
 MW_STUB_EXPORT void *mw_emulated_shared(void) { return Block::current->shared.data(); }
 
 MW_STUB(cuModuleLoadDataEx)(CUmodule *module, const void *image, unsigned, CUjit_option *, void **) {

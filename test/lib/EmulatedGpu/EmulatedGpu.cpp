@@ -19,6 +19,9 @@ uint32_t mw_emulated_thread() { return running->getThread(); }
 uint32_t mw_emulated_block() { return running->getBlock(); }
 void *mw_emulated_shared() { return running->getShared(); }
 void mw_emulated_barrier() { running->waitAtBarrier(); }
+void mw_emulated_multiply(uint32_t isBrain, const uint32_t *words, float *sums) {
+  running->multiply(isBrain != 0, words, sums);
+}
 }
 
 EmulatedGpu::EmulatedGpu(uint64_t seed) : engine(seed) {}
@@ -30,6 +33,15 @@ void EmulatedGpu::shuffle(std::vector<uint32_t> &order) {
 }
 
 void EmulatedGpu::waitAtBarrier() { fibers[thread]->suspend(); }
+
+void EmulatedGpu::multiply(bool isBrain, const uint32_t *words, float *sums) {
+  uint32_t mine = thread;
+  matrices.resize(fibers.size());
+  std::copy_n(words, matrices[mine].size(), matrices[mine].begin());
+  waitAtBarrier();
+  multiplyByTensorCore(isBrain, &matrices[mine / 32 * 32], mine % 32, sums);
+  waitAtBarrier();
+}
 
 /// Runs all threads from barrier to barrier. False where some have ended when others wait.
 bool EmulatedGpu::runBlock(uint32_t threads) {

@@ -4,7 +4,7 @@
 //
 // A GPU of one processor: blocks run one after the other, and the threads of one as fibers that switch where they meet
 // a barrier. Blocks, and threads between two barriers, run in an order that is drawn; whatever depends on it is wrong.
-// The four functions that kernels ask, `mw_emulated_thread` and so on, are defined here; executables have to export
+// The functions that kernels ask, `mw_emulated_thread` and so on, are defined here; executables have to export
 // them.
 //
 //===----------------------------------------------------------------------===//
@@ -12,6 +12,7 @@
 #ifndef MESHWRIGHT_TEST_LIB_EMULATEDGPU_EMULATEDGPU_H
 #define MESHWRIGHT_TEST_LIB_EMULATEDGPU_EMULATEDGPU_H
 
+#include "test/lib/EmulatedGpu/TensorCore.h"
 #include "test/lib/Fiber/Fiber.h"
 #include <cstdint>
 #include <memory>
@@ -38,6 +39,8 @@ public:
   uint32_t getBlock() const { return block; }
   void *getShared() { return shared.data(); }
   void waitAtBarrier();
+  /// The product of a warp; all warps of the block have one at the same time.
+  void multiply(bool isBrain, const uint32_t *words, float *sums);
 
 private:
   bool runBlock(uint32_t threads);
@@ -48,6 +51,7 @@ private:
   void *const *arguments = nullptr;
   uint32_t thread = 0, block = 0;
   std::vector<std::byte> shared;
+  std::vector<MatrixWords> matrices;
   std::vector<std::unique_ptr<Fiber>> fibers;
 };
 

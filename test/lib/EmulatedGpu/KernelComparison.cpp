@@ -129,6 +129,8 @@ static bool differs(Operation &op) {
   Type element = getElementTypeOrSelf(op.getResult(0).getType());
   if (!isa<FloatType>(element))
     return false;
+  if (isa<net::DotOp>(op))
+    return true;
   if (auto reduce = dyn_cast<net::ReduceOp>(op))
     return reduce.getKind() == ReduceKind::Sum || reduce.getKind() == ReduceKind::Product;
   if (isa<net::AcoshOp, net::AsinhOp, net::AtanhOp, net::CoshOp, net::ExpOp, net::Expm1Op, net::SinhOp, net::LogOp,
@@ -142,17 +144,21 @@ static bool differs(Operation &op) {
 static double getTolerance(dist::KernelOp kernel) {
   bool isExact = true;
   int64_t additions = 1;
-  double epsilon = 0;
+  // Of types in which numbers are kept, and of those in which they are added.
+  double kept = 0, added = std::numeric_limits<float>::epsilon();
   for (Operation &op : kernel.getBody().front().without_terminator()) {
     isExact &= !differs(op);
     for (Value value : llvm::concat<Value>(SmallVector<Value>(op.getOperands()), SmallVector<Value>(op.getResults()))) {
       additions = std::max(additions, typeOf(value).getNumElements());
       if (auto real = dyn_cast<FloatType>(typeOf(value).getElementType()))
-        epsilon = std::max(epsilon, std::ldexp(1.0, 1 - static_cast<int>(real.getFPMantissaWidth())));
+        kept = std::max(kept, std::ldexp(1.0, 1 - static_cast<int>(real.getFPMantissaWidth())));
     }
   }
+  if (isExact)
+    return 0;
   // Roundings are as often up as down; and what is added is computed with some.
-  return isExact ? 0 : epsilon * (256 + 8 * std::sqrt(static_cast<double>(additions)));
+  added = std::min(added, kept) * (256 + 8 * std::sqrt(static_cast<double>(additions)));
+  return kept > added ? kept + added : added;
 }
 
 static double readNumber(Type element, const uint8_t *address) {

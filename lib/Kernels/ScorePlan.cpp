@@ -1,0 +1,422 @@
+//===- ScorePlan.cpp - plans a kernel of scores by tiles ------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Finds the products that make scores and those operations that make less of them, the targets; groups the targets into
+// passes; and follows the elements of each pass back to the scores, whose indices say which axis is along which
+// operand.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Kernels/ScorePlan.h"
+#include "dialects/Net/NetBuilder.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::schedule;
+using net::shapeOf;
+using net::typeOf;
+
+std::optional<unsigned> ScoreOperand::getLoop(unsigned dim) const {
+  if (getSize(dim) == 1)
+    return std::nullopt;
+  auto before = planned.types.back().getShape().take_front(dim);
+  return planned.plan->loops[llvm::count_if(before, [](int64_t extent) { return extent != 1; })];
+}
+
+namespace {
+
+/// What is known of a target before it is planned.
+struct Candidate {
+  Operation *op;
+  /// The operand with scores, by number, and its dimensions over which they are summed.
+  unsigned operand;
+  SmallVector<int64_t> summed;
+  /// The first pass that it can belong to, and the last one, because others read it.
+  unsigned first = 0, last = 0;
+
+  Value getScores() const { return op->getOperand(operand); }
+  bool goesTogetherWith(const Candidate &other) const {
+    return shapeOf(getScores()) == shapeOf(other.getScores()) && summed == other.summed;
+  }
+};
+
+class ScorePlanner {
+public:
+  ScorePlanner(dist::KernelOp kernel, ScorePlan &plan, std::string &reason)
+      : body(kernel.getBody().front()), scores(*kernel.getScores()), plan(plan), reason(reason) {}
+
+  bool run();
+
+private:
+  bool fail(const Twine &why) {
+    reason = why.str();
+    return false;
+  }
+
+  bool findTargets();
+  bool addTarget(Operation *op);
+  bool hasAxes();
+  void findOrder();
+  bool addPass(ArrayRef<Candidate *> members);
+  bool planPass(ScorePass &pass, ArrayRef<Candidate *> members);
+  bool chooseLoops(ScorePass &pass, const Candidate &member);
+  bool addProduct(ScorePass &pass, Node *node);
+  bool addResult(ScorePass &pass, ScoreTarget &target, const Candidate &member);
+  std::optional<ScoreOperand> getOperand(ScorePass &pass, Value value, unsigned along, unsigned depth);
+  void addVisible(ScorePass &pass) const;
+
+  Block &body;
+  dist::ScoresAttr scores;
+  ScorePlan &plan;
+  std::string &reason;
+  /// The products that make scores, and all values that depend on one.
+  llvm::SetVector<Operation *> products;
+  llvm::DenseSet<Value> dependent;
+  std::vector<Candidate> candidates;
+  llvm::DenseMap<Operation *, Candidate *> candidateOf;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Targets
+//===----------------------------------------------------------------------===//
+
+bool ScorePlanner::addTarget(Operation *op) {
+  Candidate candidate{op, 0, {}};
+  if (auto reduce = dyn_cast<net::ReduceOp>(op)) {
+    candidate.summed.assign(reduce.getDims().begin(), reduce.getDims().end());
+  } else {
+    auto dot = cast<net::DotOp>(op);
+    bool isRight = dependent.contains(dot.getRhs());
+    if (isRight && dependent.contains(dot.getLhs()))
+      return fail("a product has scores on both sides");
+    candidate.operand = isRight;
+    ArrayRef<int64_t> dims = isRight ? dot.getRhsContract() : dot.getLhsContract();
+    candidate.summed.assign(dims.begin(), dims.end());
+  }
+  candidates.push_back(std::move(candidate));
+  return true;
+}
+
+/// The axes are dimensions of the first product.
+bool ScorePlanner::hasAxes() {
+  if (products.empty())
+    return fail("there are no scores");
+  ArrayRef<int64_t> shape = shapeOf(products.front()->getResult(0));
+  int64_t rank = shape.size();
+  if (scores.getRows() >= rank || scores.getColumns() >= rank)
+    return fail("the first product has fewer dimensions than its axes need");
+  int64_t groups = llvm::divideCeil(shape[scores.getRows()], dist::kRowsOfVisible);
+  return static_cast<int64_t>(scores.getVisible().size()) == 2 * groups ||
+         fail("the columns are not those of the rows");
+}
+
+bool ScorePlanner::findTargets() {
+  for (Operation &op : body.without_terminator()) {
+    bool isDependent = llvm::any_of(op.getOperands(), [&](Value operand) { return dependent.contains(operand); });
+    if (isa<net::DotOp>(op) && !isDependent)
+      products.insert(&op);
+    else if (isDependent && isa<net::DotOp, net::ReduceOp>(op) && !addTarget(&op))
+      return false;
+    if (isDependent || products.contains(&op))
+      dependent.insert(op.result_begin(), op.result_end());
+  }
+  for (Candidate &candidate : candidates)
+    candidateOf[candidate.op] = &candidate;
+  if (!hasAxes())
+    return false;
+  for (Value result : body.getTerminator()->getOperands())
+    if (!candidateOf.contains(result.getDefiningOp()))
+      return fail("a result is neither a reduction nor a product of scores");
+  return !candidates.empty() || fail("nothing is made of the scores");
+}
+
+/// A target comes after the passes of those that it reads, and before those of its readers.
+void ScorePlanner::findOrder() {
+  // The number of the first pass after every value.
+  llvm::DenseMap<Value, unsigned> after;
+  unsigned end = 0;
+  for (Operation &op : body.without_terminator()) {
+    unsigned first = 0;
+    for (Value operand : op.getOperands())
+      first = std::max(first, after.lookup(operand));
+    Candidate *candidate = candidateOf.lookup(&op);
+    if (candidate) {
+      candidate->first = first++;
+      end = std::max(end, first);
+    }
+    for (Value result : op.getResults())
+      after[result] = first;
+  }
+  // The end of the passes that every value can be made in.
+  llvm::DenseMap<Value, unsigned> before;
+  for (Operation &op : llvm::reverse(body.without_terminator())) {
+    unsigned last = end;
+    for (Value result : op.getResults())
+      if (auto known = before.find(result); known != before.end())
+        last = std::min(last, known->second);
+    if (Candidate *candidate = candidateOf.lookup(&op))
+      candidate->last = --last;
+    for (Value operand : op.getOperands()) {
+      auto [known, isNew] = before.try_emplace(operand, last);
+      known->second = std::min(known->second, last);
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Passes
+//===----------------------------------------------------------------------===//
+
+/// The index of a dimension of the scores: the loop, or 0.
+static LinearForm getIndex(const ScorePass &pass, ArrayRef<int64_t> shape, unsigned dim) {
+  if (shape[dim] == 1)
+    return 0;
+  auto before = shape.take_front(dim);
+  auto number = llvm::count_if(before, [](int64_t extent) { return extent != 1; });
+  return LinearForm::variable(pass.planned.plan->loops[number]);
+}
+
+/// Nothing if the value is no matrix of 16-bit floats made of the kernel's inputs. The caller adds the indices of the
+/// other dimensions.
+std::optional<ScoreOperand> ScorePlanner::getOperand(ScorePass &pass, Value value, unsigned along, unsigned depth) {
+  Type element = typeOf(value).getElementType();
+  if ((!element.isBF16() && !element.isF16()) || shapeOf(value)[depth] > ScorePlan::kMostDepth) {
+    fail("an operand has no floats of 16 bits, or too many along its depth");
+    return std::nullopt;
+  }
+  ScoreOperand operand{value, planValues(value, [](Value) { return false; }, shapeOf(value)), along, depth, {}};
+  if (!operand.planned.plan || dependent.contains(value)) {
+    fail("an operand is not computed element by element: " + operand.planned.reason);
+    return std::nullopt;
+  }
+  return operand;
+}
+
+/// Adds the product whose element `node` is: one of its free indices is the inner loop, and one of the other operand's
+/// is the outer loop.
+bool ScorePlanner::addProduct(ScorePass &pass, Node *node) {
+  auto dot = pass.planned.inputs[node->index].getDefiningOp<net::DotOp>();
+  SmallVector<int64_t> left = dot.getLhsFree(), right = dot.getRhsFree();
+  unsigned numBatch = dot.getLhsBatch().size();
+  if (dot.getLhsContract().size() != 1)
+    return fail("a product contracts more than one dimension");
+  auto find = [&](unsigned loop, bool ofLeft) -> std::optional<unsigned> {
+    for (unsigned i = 0; i != (ofLeft ? left : right).size(); ++i)
+      if (node->indices[numBatch + (ofLeft ? 0 : left.size()) + i] == LinearForm::variable(loop))
+        return i;
+    return std::nullopt;
+  };
+  bool outerIsLeft = find(pass.outer, true).has_value();
+  std::optional<unsigned> outer = find(pass.outer, outerIsLeft), inner = find(pass.inner, !outerIsLeft);
+  if (!outer || !inner)
+    return fail("the axes of a tile are not dimensions of a product");
+  auto makeOperand = [&](bool ofLeft, unsigned own) -> std::optional<ScoreOperand> {
+    ArrayRef<int64_t> free = ofLeft ? left : right, batch = ofLeft ? dot.getLhsBatch() : dot.getRhsBatch(),
+                      contract = ofLeft ? dot.getLhsContract() : dot.getRhsContract();
+    std::optional<ScoreOperand> operand =
+        getOperand(pass, ofLeft ? dot.getLhs() : dot.getRhs(), free[own], contract.front());
+    for (unsigned i = 0; operand && i != batch.size(); ++i)
+      operand->fixed.push_back({batch[i], node->indices[i]});
+    for (unsigned i = 0; operand && i != free.size(); ++i)
+      if (i != own)
+        operand->fixed.push_back({free[i], node->indices[numBatch + (ofLeft ? 0 : left.size()) + i]});
+    return operand;
+  };
+  std::optional<ScoreOperand> first = makeOperand(outerIsLeft, *outer), second = makeOperand(!outerIsLeft, *inner);
+  if (!first || !second)
+    return false;
+  const Variables &variables = pass.planned.plan->variables;
+  for (const ScoreOperand *operand : {&*first, &*second})
+    for (auto &[dim, form] : operand->fixed)
+      for (auto [variable, factor] : form.terms)
+        if (variables.isAlong(variable, pass.outer) || variables.isAlong(variable, pass.inner))
+          return fail("an operand of a product changes along both axes of a tile");
+  if (typeOf(first->value).getElementType() != typeOf(second->value).getElementType())
+    return fail("the operands of a product have different types");
+  pass.products.push_back({dot, std::move(*first), std::move(*second), node});
+  return true;
+}
+
+/// The inner axis is the longest of those that are summed; the outer one is that of the other operand of a product.
+bool ScorePlanner::chooseLoops(ScorePass &pass, const Candidate &member) {
+  ArrayRef<int64_t> shape = shapeOf(member.getScores());
+  auto longest = *std::max_element(member.summed.begin(), member.summed.end(),
+                                   [&](int64_t a, int64_t b) { return shape[a] < shape[b]; });
+  if (shape[longest] == 1)
+    return fail("nothing is summed");
+  pass.inner = getIndex(pass, shape, longest).terms.front().first;
+  std::optional<unsigned> outer;
+  for (auto &node : pass.planned.plan->nodes) {
+    if (node->kind != Node::Load || !products.contains(pass.planned.inputs[node->index].getDefiningOp()))
+      continue;
+    auto dot = pass.planned.inputs[node->index].getDefiningOp<net::DotOp>();
+    unsigned numBatch = dot.getLhsBatch().size(), numLeft = dot.getLhsFree().size();
+    for (size_t dim = numBatch; dim != node->indices.size(); ++dim) {
+      const LinearForm &index = node->indices[dim];
+      bool isLoop = index.constant == 0 && index.terms.size() == 1 && index.terms[0].second == 1;
+      if (!isLoop || index.terms[0].first == pass.inner)
+        continue;
+      unsigned loop = index.terms[0].first;
+      bool isLeft = dim < numBatch + numLeft;
+      auto others = ArrayRef(node->indices)
+                        .slice(isLeft ? numBatch + numLeft : numBatch,
+                               isLeft ? node->indices.size() - numBatch - numLeft : numLeft);
+      if (llvm::is_contained(others, LinearForm::variable(pass.inner)) &&
+          (!outer || pass.getExtent(loop) > pass.getExtent(*outer)))
+        outer = loop;
+    }
+    break;
+  }
+  if (!outer)
+    return fail("no product has the summed axis");
+  pass.outer = *outer;
+  for (auto [dim, extent] : llvm::enumerate(shape)) {
+    if (extent == 1)
+      continue;
+    unsigned loop = getIndex(pass, shape, dim).terms.front().first;
+    bool isSummed = llvm::is_contained(member.summed, static_cast<int64_t>(dim));
+    if (loop == pass.outer && isSummed)
+      return fail("a sum is over both axes");
+    if (loop != pass.outer && loop != pass.inner)
+      (isSummed ? pass.summed : pass.grid).push_back(loop);
+  }
+  return true;
+}
+
+/// Where a target's result goes, and what a product multiplies the scores with.
+bool ScorePlanner::addResult(ScorePass &pass, ScoreTarget &target, const Candidate &member) {
+  auto dot = dyn_cast<net::DotOp>(member.op);
+  if (!dot)
+    return true;
+  bool isLeft = member.operand == 0;
+  SmallVector<int64_t> leftFree = dot.getLhsFree(), rightFree = dot.getRhsFree();
+  ArrayRef<int64_t> scoreBatch = isLeft ? dot.getLhsBatch() : dot.getRhsBatch(),
+                    otherBatch = isLeft ? dot.getRhsBatch() : dot.getLhsBatch(),
+                    scoreFree = isLeft ? leftFree : rightFree, otherFree = isLeft ? rightFree : leftFree,
+                    scoreContract = isLeft ? dot.getLhsContract() : dot.getRhsContract(),
+                    otherContract = isLeft ? dot.getRhsContract() : dot.getLhsContract(),
+                    shape = shapeOf(member.getScores()), result = shapeOf(dot.getResult());
+  if (otherFree.size() != 1)
+    return fail("what scores are multiplied with is no matrix");
+  std::optional<unsigned> along;
+  for (auto [score, other] : llvm::zip(scoreContract, otherContract))
+    if (getIndex(pass, shape, score) == LinearForm::variable(pass.inner))
+      along = other;
+  target.operand = getOperand(pass, dot->getOperand(isLeft ? 1 : 0), *along, otherFree.front());
+  if (!target.operand)
+    return false;
+  if (typeOf(target.operand->value).getElementType() != typeOf(member.getScores()).getElementType())
+    return fail("the operands of a product have different types");
+  auto fix = [&](ArrayRef<int64_t> mine, ArrayRef<int64_t> others) {
+    for (auto [score, other] : llvm::zip(mine, others))
+      if (other != *along)
+        target.operand->fixed.push_back({other, getIndex(pass, shape, score)});
+  };
+  fix(scoreBatch, otherBatch);
+  fix(scoreContract, otherContract);
+  // The result has the dimensions of the batch, then those of the left operand, then those of the right.
+  SmallVector<int64_t> strides(result.size(), 1);
+  for (size_t dim = result.size(); dim-- > 1;)
+    strides[dim - 1] = strides[dim] * result[dim];
+  size_t numBatch = scoreBatch.size();
+  for (auto [i, dim] : llvm::enumerate(scoreBatch))
+    target.position = target.position + getIndex(pass, shape, dim) * strides[i];
+  for (auto [i, dim] : llvm::enumerate(scoreFree))
+    target.position = target.position + getIndex(pass, shape, dim) * strides[numBatch + (isLeft ? 0 : 1) + i];
+  target.stride = strides[isLeft ? result.size() - 1 : numBatch];
+  return true;
+}
+
+/// What the mask of the first product leaves, if it is one of this pass.
+void ScorePlanner::addVisible(ScorePass &pass) const {
+  ArrayRef<int64_t> columns = scores.getVisible();
+  for (const ScoreProduct &product : pass.products) {
+    if (product.dot != products.front())
+      continue;
+    LinearForm outer = LinearForm::variable(pass.outer), inner = LinearForm::variable(pass.inner),
+               row = product.node->indices[scores.getRows()], column = product.node->indices[scores.getColumns()];
+    constexpr int64_t kRows = dist::kRowsOfVisible;
+    if (row == outer && column == inner) {
+      for (size_t group = 0; group * 2 != columns.size(); ++group)
+        pass.visible.push_back({columns[2 * group], columns[2 * group + 1]});
+    } else if (row == inner && column == outer) {
+      int64_t numRows = pass.getExtent(pass.inner), numColumns = pass.getExtent(pass.outer);
+      for (int64_t first = 0; first < numColumns; first += kRows) {
+        int64_t begin = numRows, end = 0;
+        for (int64_t group = 0; group * 2 != static_cast<int64_t>(columns.size()); ++group)
+          if (columns[2 * group] < first + kRows && columns[2 * group + 1] > first) {
+            begin = std::min(begin, group * kRows);
+            end = std::min((group + 1) * kRows, numRows);
+          }
+        pass.visible.push_back({std::min(begin, end), end});
+      }
+    }
+    return;
+  }
+}
+
+bool ScorePlanner::planPass(ScorePass &pass, ArrayRef<Candidate *> members) {
+  // A target is planned with its reduction; a product by the scores that it reads.
+  SmallVector<Value> outputs;
+  for (Candidate *member : members)
+    outputs.push_back(isa<net::DotOp>(member->op) ? member->getScores() : member->op->getResult(0));
+  auto isInput = [&](Value value) {
+    Operation *op = value.getDefiningOp();
+    return products.contains(op) || (candidateOf.contains(op) && !llvm::is_contained(outputs, value));
+  };
+  pass.planned = planValues(outputs, isInput, shapeOf(members.front()->getScores()));
+  if (!pass.planned.plan)
+    return fail("a pass has no plan: " + pass.planned.reason);
+  if (!chooseLoops(pass, *members.front()))
+    return false;
+  for (auto &node : pass.planned.plan->nodes)
+    if (node->kind == Node::Load && products.contains(pass.planned.inputs[node->index].getDefiningOp()) &&
+        !addProduct(pass, node.get()))
+      return false;
+  for (Candidate *member : members)
+    if (!addResult(pass, pass.targets.emplace_back(ScoreTarget{member->op, {}, {}, 0}), *member))
+      return false;
+  auto hasOperand = [](const ScoreTarget &target) { return target.operand.has_value(); };
+  if (pass.products.size() > ScorePlan::kMostProducts ||
+      static_cast<size_t>(llvm::count_if(pass.targets, hasOperand)) > ScorePlan::kMostProducts)
+    return fail("a pass has too many products");
+  addVisible(pass);
+  return true;
+}
+
+bool ScorePlanner::run() {
+  if (!findTargets())
+    return false;
+  findOrder();
+  // Those that have to be late come first; what can be as late joins them.
+  SmallVector<Candidate *> order = llvm::map_to_vector(candidates, [](Candidate &candidate) { return &candidate; });
+  llvm::stable_sort(order, [](Candidate *a, Candidate *b) { return a->first > b->first; });
+  SmallVector<std::pair<unsigned, SmallVector<Candidate *>>> groups;
+  for (Candidate *candidate : order) {
+    auto group = llvm::find_if(groups, [&](const auto &other) {
+      return candidate->first <= other.first && other.first <= candidate->last &&
+             candidate->goesTogetherWith(*other.second.front());
+    });
+    if (group != groups.end())
+      group->second.push_back(candidate);
+    else
+      groups.push_back({candidate->first, {candidate}});
+  }
+  llvm::stable_sort(groups, [](const auto &a, const auto &b) { return a.first < b.first; });
+  for (auto &[number, members] : groups)
+    if (!planPass(plan.passes.emplace_back(), members))
+      return false;
+  return true;
+}
+
+std::unique_ptr<ScorePlan> ScorePlan::create(dist::KernelOp kernel, std::string &reason) {
+  auto plan = std::make_unique<ScorePlan>();
+  if (!ScorePlanner(kernel, *plan, reason).run())
+    return nullptr;
+  return plan;
+}

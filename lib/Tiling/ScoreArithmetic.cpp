@@ -1,0 +1,117 @@
+//===- ScoreArithmetic.cpp - the arithmetic of a kernel of scores ---------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tensor cores leave sums of f32 in registers. A network of 16-bit floats rounds them, and everything computed of them,
+// since its values lie in memory; here that would only cost instructions.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ScoreArithmetic.h"
+#include "dialects/Net/NetBuilder.h"
+#include "dialects/Net/Traits.h"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::tiling;
+using net::typeOf;
+
+static bool isShort(Type element) { return element.isBF16() || element.isF16(); }
+
+namespace {
+
+class Widener {
+public:
+  explicit Widener(Block &body) : body(body) {}
+  void run();
+
+private:
+  void widenResult(Operation *op);
+  void widen(Operation *op);
+  void narrow(Operation *op);
+
+  Block &body;
+  /// Values that depend on a product.
+  llvm::DenseSet<Value> dependent;
+  /// Values that had 16-bit floats and have f32 now, with their old element types.
+  llvm::DenseMap<Value, Type> widened;
+};
+
+} // namespace
+
+void Widener::widenResult(Operation *op) {
+  Value result = op->getResult(0);
+  Type element = typeOf(result).getElementType();
+  if (!isShort(element))
+    return;
+  widened[result] = element;
+  result.setType(typeOf(result).clone(Float32Type::get(op->getContext())));
+}
+
+/// Gives `op` operands and a result of f32 where it has 16-bit floats.
+void Widener::widen(Operation *op) {
+  OpBuilder builder(op);
+  for (OpOperand &operand : op->getOpOperands())
+    if (isShort(typeOf(operand.get()).getElementType()))
+      operand.set(net::NetBuilder(builder, op->getLoc()).convert(operand.get(), builder.getF32Type()));
+  widenResult(op);
+}
+
+/// Gives `op` operands of the types that it had.
+void Widener::narrow(Operation *op) {
+  OpBuilder builder(op);
+  for (OpOperand &operand : op->getOpOperands())
+    if (auto known = widened.find(operand.get()); known != widened.end())
+      operand.set(net::NetBuilder(builder, op->getLoc()).convert(operand.get(), known->second));
+}
+
+void Widener::run() {
+  for (Operation &op : llvm::make_early_inc_range(body.without_terminator())) {
+    bool isDependent = llvm::any_of(op.getOperands(), [&](Value operand) { return dependent.contains(operand); });
+    bool isScore = isa<net::DotOp>(op) && !isDependent,
+         isPlain = op.getNumResults() == 1 && !isa<net::BitcastConvertOp>(op) &&
+                   (op.hasTrait<OpTrait::Elementwise>() || net::getMovement(&op).has_value());
+    if (isScore)
+      widenResult(&op);
+    else if (isDependent && isPlain)
+      widen(&op);
+    else
+      narrow(&op);
+    if (isScore || isDependent)
+      dependent.insert(op.result_begin(), op.result_end());
+  }
+}
+
+/// Conversions of a type to itself.
+static void dropConversions(Block &body) {
+  for (auto convert : llvm::make_early_inc_range(body.getOps<net::ConvertOp>()))
+    if (convert.getOperand().getType() == convert.getResult().getType()) {
+      convert.getResult().replaceAllUsesWith(convert.getOperand());
+      convert.erase();
+    }
+}
+
+/// A quotient by a repeated value takes one division for all its repetitions.
+static void invertDivisors(Block &body) {
+  for (auto divide : llvm::make_early_inc_range(body.getOps<net::DivideOp>())) {
+    auto repeat = divide.getRhs().getDefiningOp<net::BroadcastOp>();
+    if (!repeat || !typeOf(divide.getResult()).getElementType().isF32())
+      continue;
+    OpBuilder builder(divide);
+    net::NetBuilder net(builder, divide.getLoc());
+    Value divisor = repeat.getOperand();
+    auto inverse = cast<net::BroadcastOp>(builder.clone(*repeat));
+    builder.setInsertionPoint(inverse);
+    inverse.getOperandMutable().assign(net.divide(net.splatLike(divisor, 1), divisor));
+    builder.setInsertionPoint(divide);
+    divide.getResult().replaceAllUsesWith(net.multiply(divide.getLhs(), inverse.getResult()));
+    divide.erase();
+  }
+}
+
+void tiling::simplifyArithmetic(dist::KernelOp kernel) {
+  Block &body = kernel.getBody().front();
+  Widener(body).run();
+  dropConversions(body);
+  invertDivisors(body);
+}

@@ -1,0 +1,185 @@
+//===- ScoreKernel.cpp - a region as one kernel ---------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The kernel makes what others read of the region: its sums along an axis, and its products. Operations on these alone
+// stay outside. Layout operations before the region go into the kernel, which then reads through them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ScoreKernel.h"
+#include "ScoreArithmetic.h"
+#include "dialects/Dist/Dist.h"
+#include "dialects/Dist/Support.h"
+#include "dialects/Net/NetBuilder.h"
+#include "dialects/Net/Traits.h"
+#include "meshwright/Kernels/ScorePlan.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::tiling;
+
+namespace {
+
+class KernelFormer {
+public:
+  KernelFormer(const ScoreRegion &region, ArrayRef<int64_t> visible) : region(region), visible(visible) {}
+
+  bool form();
+
+private:
+  bool findResults();
+  void findNeeded();
+  dist::KernelOp build();
+  Value get(Value value);
+  void clone(Operation *op);
+  void replace(dist::KernelOp kernel);
+
+  const ScoreRegion &region;
+  ArrayRef<int64_t> visible;
+  /// What the kernel yields; the dependent members that stay outside; the members that go into the kernel.
+  llvm::SetVector<Operation *> results, outside, needed;
+  IRMapping mapping;
+  SmallVector<Value> inputs;
+  Block *body = nullptr;
+};
+
+} // namespace
+
+SmallVector<int64_t> tiling::listVisible(const ScoreRegion &region, const VisibleColumns &visible) {
+  SmallVector<int64_t> bounds;
+  int64_t numRows = region.sizes[kRows];
+  for (int64_t first = 0; first < numRows; first += dist::kRowsOfVisible) {
+    Columns columns = visible.find(region, first, std::min(first + dist::kRowsOfVisible, numRows));
+    bounds.append({columns.begin, columns.end});
+  }
+  return bounds;
+}
+
+/// True if `member` makes less of scores than scores.
+static bool isTarget(const Member &member) {
+  return isa<net::DotOp, net::ReduceOp>(member.op) && llvm::any_of(member.operands, isWide) &&
+         !isWide(member.results.front());
+}
+
+/// Finds what the kernel yields: the targets that others read, by way of operations on them alone.
+bool KernelFormer::findResults() {
+  for (const Member &member : llvm::reverse(region.members)) {
+    bool isRead = llvm::any_of(member.op->getUsers(), [&](Operation *user) {
+      return !region.inside.contains(user) || outside.contains(user);
+    });
+    if (!member.dependent || !isRead)
+      continue;
+    if (isTarget(member))
+      results.insert(member.op);
+    else if (llvm::any_of(member.results, isWide))
+      return false;
+    else
+      outside.insert(member.op);
+  }
+  return !results.empty();
+}
+
+void KernelFormer::findNeeded() {
+  needed.insert(results.begin(), results.end());
+  for (size_t next = 0; next != needed.size(); ++next)
+    for (Value operand : needed[next]->getOperands())
+      if (Operation *maker = operand.getDefiningOp(); region.inside.contains(maker))
+        needed.insert(maker);
+}
+
+/// True if a kernel reads through `op`, or makes its value anew.
+static bool isRead(Operation *op) {
+  auto constant = dyn_cast<net::ConstantOp>(op);
+  if (constant ? isa<SplatElementsAttr>(constant.getValue()) : isa<net::IotaOp>(op))
+    return true;
+  return op->getNumOperands() == 1 && op->getNumResults() == 1 && net::getMovement(op).has_value();
+}
+
+/// `value` in the kernel.
+Value KernelFormer::get(Value value) {
+  if (Value known = mapping.lookupOrNull(value))
+    return known;
+  if (Operation *maker = value.getDefiningOp(); maker && (region.inside.contains(maker) || isRead(maker))) {
+    clone(maker);
+    return mapping.lookup(value);
+  }
+  inputs.push_back(value);
+  Value argument = body->addArgument(value.getType(), value.getLoc());
+  mapping.map(value, argument);
+  return argument;
+}
+
+void KernelFormer::clone(Operation *op) {
+  for (Value operand : op->getOperands())
+    get(operand);
+  OpBuilder builder = OpBuilder::atBlockEnd(body);
+  builder.clone(*op, mapping)->setDiscardableAttrs(ArrayRef<NamedAttribute>());
+}
+
+dist::KernelOp KernelFormer::build() {
+  Operation *last = nullptr;
+  for (const Member &member : region.members)
+    if (member.dependent)
+      last = member.op;
+  OpBuilder builder(last->getContext());
+  builder.setInsertionPointAfter(last);
+  SmallVector<Type> types = llvm::map_to_vector(results, [](Operation *op) { return op->getResult(0).getType(); });
+  const Labels &labels =
+      llvm::find_if(region.members, [&](const Member &member) { return member.op == region.product; })->results.front();
+  auto scores = dist::ScoresAttr::get(builder.getContext(), labels[kRows]->dim, labels[kColumns]->dim, visible);
+  auto kernel =
+      dist::KernelOp::create(builder, region.product->getLoc(), types, ValueRange(), /*in_place=*/nullptr, scores);
+  body = &kernel.getBody().emplaceBlock();
+  // In the order of the block, so that the first product is that of the axes.
+  for (const Member &member : region.members)
+    if (needed.contains(member.op) && !mapping.contains(member.op->getResult(0)))
+      clone(member.op);
+  SmallVector<Value> yielded = llvm::map_to_vector(results, [&](Operation *op) { return get(op->getResult(0)); });
+  builder.setInsertionPointToEnd(body);
+  dist::YieldOp::create(builder, kernel.getLoc(), yielded);
+  kernel.getInputsMutable().assign(inputs);
+  return kernel;
+}
+
+void KernelFormer::replace(dist::KernelOp kernel) {
+  inherit(kernel, region.product, Inherit::Replacement);
+  net::kRecomputedAttr.remove(kernel);
+  net::kRecomputesAttr.remove(kernel);
+  for (auto [op, result] : llvm::zip_equal(results, kernel.getResults()))
+    op->getResult(0).replaceUsesWithIf(result, [&](OpOperand &use) {
+      return use.getOwner() != kernel && (!region.inside.contains(use.getOwner()) || outside.contains(use.getOwner()));
+    });
+  SmallVector<Operation *> later(region.readers);
+  later.append(outside.begin(), outside.end());
+  llvm::sort(later, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  Operation *after = kernel->getNextNode();
+  for (Operation *op : later)
+    op->moveBefore(after);
+  for (const Member &member : llvm::reverse(region.members))
+    if (member.dependent && !outside.contains(member.op))
+      member.op->erase();
+}
+
+bool KernelFormer::form() {
+  if (!findResults())
+    return false;
+  findNeeded();
+  if (!needed.contains(region.product))
+    return false;
+  dist::KernelOp kernel = build();
+  simplifyArithmetic(kernel);
+  std::string reason;
+  if (!schedule::ScorePlan::create(kernel, reason)) {
+    kernel.erase();
+    return false;
+  }
+  replace(kernel);
+  return true;
+}
+
+bool tiling::formKernel(const ScoreRegion &region, ArrayRef<int64_t> visible) {
+  return KernelFormer(region, visible).form();
+}
