@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Codegen/KernelModule.h"
-#include "LoopEmitter.h"
+#include "meshwright/Codegen/LoopEmitter.h"
 #include "meshwright/Codegen/KernelLowering.h"
 #include "meshwright/Kernels/PlannedKernel.h"
 #include "meshwright/Support/Bytes.h"

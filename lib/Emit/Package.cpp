@@ -10,7 +10,7 @@
 #include "ContentHash.h"
 #include "PackageContent.h"
 #include "PackageFolder.h"
-#include "meshwright/Codegen/GpuCompiler.h"
+#include "meshwright/Gpu/GpuCompiler.h"
 #include "meshwright/Codegen/KernelCompiler.h"
 #include "meshwright/Codegen/KernelModule.h"
 #include "meshwright/Emit/Emit.h"

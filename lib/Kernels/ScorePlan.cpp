@@ -28,7 +28,7 @@ std::optional<unsigned> ScoreOperand::getLoop(unsigned dim) const {
 
 namespace {
 
-/// What is known of a target before it is planned.
+/// A target before it is planned.
 struct Candidate {
   Operation *op;
   /// The operand with scores, by number, and its dimensions over which they are summed.
@@ -45,33 +45,26 @@ struct Candidate {
 
 class ScorePlanner {
 public:
-  ScorePlanner(dist::KernelOp kernel, ScorePlan &plan, std::string &reason)
-      : body(kernel.getBody().front()), scores(*kernel.getScores()), plan(plan), reason(reason) {}
+  ScorePlanner(dist::KernelOp kernel, ScorePlan &plan)
+      : body(kernel.getBody().front()), scores(*kernel.getScores()), plan(plan) {}
 
   bool run();
 
 private:
-  bool fail(const Twine &why) {
-    reason = why.str();
-    return false;
-  }
-
   bool findTargets();
   bool addTarget(Operation *op);
   bool hasAxes();
   void findOrder();
-  bool addPass(ArrayRef<Candidate *> members);
   bool planPass(ScorePass &pass, ArrayRef<Candidate *> members);
   bool chooseLoops(ScorePass &pass, const Candidate &member);
   bool addProduct(ScorePass &pass, Node *node);
   bool addResult(ScorePass &pass, ScoreTarget &target, const Candidate &member);
-  std::optional<ScoreOperand> getOperand(ScorePass &pass, Value value, unsigned along, unsigned depth);
+  std::optional<ScoreOperand> getOperand(Value value, unsigned along, unsigned depth);
   void addVisible(ScorePass &pass) const;
 
   Block &body;
   dist::ScoresAttr scores;
   ScorePlan &plan;
-  std::string &reason;
   /// The products that make scores, and all values that depend on one.
   llvm::SetVector<Operation *> products;
   llvm::DenseSet<Value> dependent;
@@ -85,18 +78,20 @@ private:
 // Targets
 //===----------------------------------------------------------------------===//
 
+/// Adds `op`, which reads scores, if it is a reduction or a product; false if it is a product of two of them.
 bool ScorePlanner::addTarget(Operation *op) {
   Candidate candidate{op, 0, {}};
   if (auto reduce = dyn_cast<net::ReduceOp>(op)) {
     candidate.summed.assign(reduce.getDims().begin(), reduce.getDims().end());
-  } else {
-    auto dot = cast<net::DotOp>(op);
+  } else if (auto dot = dyn_cast<net::DotOp>(op)) {
     bool isRight = dependent.contains(dot.getRhs());
     if (isRight && dependent.contains(dot.getLhs()))
-      return fail("a product has scores on both sides");
+      return false;
     candidate.operand = isRight;
     ArrayRef<int64_t> dims = isRight ? dot.getRhsContract() : dot.getLhsContract();
     candidate.summed.assign(dims.begin(), dims.end());
+  } else {
+    return true;
   }
   candidates.push_back(std::move(candidate));
   return true;
@@ -105,14 +100,13 @@ bool ScorePlanner::addTarget(Operation *op) {
 /// The axes are dimensions of the first product.
 bool ScorePlanner::hasAxes() {
   if (products.empty())
-    return fail("there are no scores");
+    return false;
   ArrayRef<int64_t> shape = shapeOf(products.front()->getResult(0));
   int64_t rank = shape.size();
   if (scores.getRows() >= rank || scores.getColumns() >= rank)
-    return fail("the first product has fewer dimensions than its axes need");
+    return false;
   int64_t groups = llvm::divideCeil(shape[scores.getRows()], dist::kRowsOfVisible);
-  return static_cast<int64_t>(scores.getVisible().size()) == 2 * groups ||
-         fail("the columns are not those of the rows");
+  return static_cast<int64_t>(scores.getVisible().size()) == 2 * groups;
 }
 
 bool ScorePlanner::findTargets() {
@@ -120,7 +114,7 @@ bool ScorePlanner::findTargets() {
     bool isDependent = llvm::any_of(op.getOperands(), [&](Value operand) { return dependent.contains(operand); });
     if (isa<net::DotOp>(op) && !isDependent)
       products.insert(&op);
-    else if (isDependent && isa<net::DotOp, net::ReduceOp>(op) && !addTarget(&op))
+    else if (isDependent && !addTarget(&op))
       return false;
     if (isDependent || products.contains(&op))
       dependent.insert(op.result_begin(), op.result_end());
@@ -131,8 +125,8 @@ bool ScorePlanner::findTargets() {
     return false;
   for (Value result : body.getTerminator()->getOperands())
     if (!candidateOf.contains(result.getDefiningOp()))
-      return fail("a result is neither a reduction nor a product of scores");
-  return !candidates.empty() || fail("nothing is made of the scores");
+      return false;
+  return !candidates.empty();
 }
 
 /// A target comes after the passes of those that it reads, and before those of its readers.
@@ -181,20 +175,24 @@ static LinearForm getIndex(const ScorePass &pass, ArrayRef<int64_t> shape, unsig
   return LinearForm::variable(pass.planned.plan->loops[number]);
 }
 
+static bool isShort(Type element) { return element.isBF16() || element.isF16(); }
+
 /// Nothing if the value is no matrix of 16-bit floats made of the kernel's inputs. The caller adds the indices of the
 /// other dimensions.
-std::optional<ScoreOperand> ScorePlanner::getOperand(ScorePass &pass, Value value, unsigned along, unsigned depth) {
-  Type element = typeOf(value).getElementType();
-  if ((!element.isBF16() && !element.isF16()) || shapeOf(value)[depth] > ScorePlan::kMostDepth) {
-    fail("an operand has no floats of 16 bits, or too many along its depth");
+std::optional<ScoreOperand> ScorePlanner::getOperand(Value value, unsigned along, unsigned depth) {
+  if (!isShort(typeOf(value).getElementType()) || shapeOf(value)[depth] > ScorePlan::kMostDepth ||
+      dependent.contains(value))
     return std::nullopt;
-  }
   ScoreOperand operand{value, planValues(value, [](Value) { return false; }, shapeOf(value)), along, depth, {}};
-  if (!operand.planned.plan || dependent.contains(value)) {
-    fail("an operand is not computed element by element: " + operand.planned.reason);
+  if (!operand.planned.plan)
     return std::nullopt;
-  }
   return operand;
+}
+
+/// True if a tensor core's sums of f32 may be rounded to the result of `dot`.
+static bool hasRoundedResult(net::DotOp dot) {
+  Type element = typeOf(dot.getResult()).getElementType();
+  return element.isF32() || isShort(element);
 }
 
 /// Adds the product whose element `node` is: one of its free indices is the inner loop, and one of the other operand's
@@ -203,8 +201,8 @@ bool ScorePlanner::addProduct(ScorePass &pass, Node *node) {
   auto dot = pass.planned.inputs[node->index].getDefiningOp<net::DotOp>();
   SmallVector<int64_t> left = dot.getLhsFree(), right = dot.getRhsFree();
   unsigned numBatch = dot.getLhsBatch().size();
-  if (dot.getLhsContract().size() != 1)
-    return fail("a product contracts more than one dimension");
+  if (dot.getLhsContract().size() != 1 || !hasRoundedResult(dot))
+    return false;
   auto find = [&](unsigned loop, bool ofLeft) -> std::optional<unsigned> {
     for (unsigned i = 0; i != (ofLeft ? left : right).size(); ++i)
       if (node->indices[numBatch + (ofLeft ? 0 : left.size()) + i] == LinearForm::variable(loop))
@@ -214,12 +212,11 @@ bool ScorePlanner::addProduct(ScorePass &pass, Node *node) {
   bool outerIsLeft = find(pass.outer, true).has_value();
   std::optional<unsigned> outer = find(pass.outer, outerIsLeft), inner = find(pass.inner, !outerIsLeft);
   if (!outer || !inner)
-    return fail("the axes of a tile are not dimensions of a product");
+    return false;
   auto makeOperand = [&](bool ofLeft, unsigned own) -> std::optional<ScoreOperand> {
     ArrayRef<int64_t> free = ofLeft ? left : right, batch = ofLeft ? dot.getLhsBatch() : dot.getRhsBatch(),
                       contract = ofLeft ? dot.getLhsContract() : dot.getRhsContract();
-    std::optional<ScoreOperand> operand =
-        getOperand(pass, ofLeft ? dot.getLhs() : dot.getRhs(), free[own], contract.front());
+    std::optional<ScoreOperand> operand = getOperand(ofLeft ? dot.getLhs() : dot.getRhs(), free[own], contract.front());
     for (unsigned i = 0; operand && i != batch.size(); ++i)
       operand->fixed.push_back({batch[i], node->indices[i]});
     for (unsigned i = 0; operand && i != free.size(); ++i)
@@ -235,9 +232,9 @@ bool ScorePlanner::addProduct(ScorePass &pass, Node *node) {
     for (auto &[dim, form] : operand->fixed)
       for (auto [variable, factor] : form.terms)
         if (variables.isAlong(variable, pass.outer) || variables.isAlong(variable, pass.inner))
-          return fail("an operand of a product changes along both axes of a tile");
+          return false;
   if (typeOf(first->value).getElementType() != typeOf(second->value).getElementType())
-    return fail("the operands of a product have different types");
+    return false;
   pass.products.push_back({dot, std::move(*first), std::move(*second), node});
   return true;
 }
@@ -245,10 +242,12 @@ bool ScorePlanner::addProduct(ScorePass &pass, Node *node) {
 /// The inner axis is the longest of those that are summed; the outer one is that of the other operand of a product.
 bool ScorePlanner::chooseLoops(ScorePass &pass, const Candidate &member) {
   ArrayRef<int64_t> shape = shapeOf(member.getScores());
+  if (member.summed.empty())
+    return false;
   auto longest = *std::max_element(member.summed.begin(), member.summed.end(),
                                    [&](int64_t a, int64_t b) { return shape[a] < shape[b]; });
   if (shape[longest] == 1)
-    return fail("nothing is summed");
+    return false;
   pass.inner = getIndex(pass, shape, longest).terms.front().first;
   std::optional<unsigned> outer;
   for (auto &node : pass.planned.plan->nodes) {
@@ -273,7 +272,7 @@ bool ScorePlanner::chooseLoops(ScorePass &pass, const Candidate &member) {
     break;
   }
   if (!outer)
-    return fail("no product has the summed axis");
+    return false;
   pass.outer = *outer;
   for (auto [dim, extent] : llvm::enumerate(shape)) {
     if (extent == 1)
@@ -281,7 +280,7 @@ bool ScorePlanner::chooseLoops(ScorePass &pass, const Candidate &member) {
     unsigned loop = getIndex(pass, shape, dim).terms.front().first;
     bool isSummed = llvm::is_contained(member.summed, static_cast<int64_t>(dim));
     if (loop == pass.outer && isSummed)
-      return fail("a sum is over both axes");
+      return false;
     if (loop != pass.outer && loop != pass.inner)
       (isSummed ? pass.summed : pass.grid).push_back(loop);
   }
@@ -301,17 +300,17 @@ bool ScorePlanner::addResult(ScorePass &pass, ScoreTarget &target, const Candida
                     scoreContract = isLeft ? dot.getLhsContract() : dot.getRhsContract(),
                     otherContract = isLeft ? dot.getRhsContract() : dot.getLhsContract(),
                     shape = shapeOf(member.getScores()), result = shapeOf(dot.getResult());
-  if (otherFree.size() != 1)
-    return fail("what scores are multiplied with is no matrix");
+  if (otherFree.size() != 1 || !hasRoundedResult(dot))
+    return false;
   std::optional<unsigned> along;
   for (auto [score, other] : llvm::zip(scoreContract, otherContract))
     if (getIndex(pass, shape, score) == LinearForm::variable(pass.inner))
       along = other;
-  target.operand = getOperand(pass, dot->getOperand(isLeft ? 1 : 0), *along, otherFree.front());
+  target.operand = getOperand(dot->getOperand(isLeft ? 1 : 0), *along, otherFree.front());
   if (!target.operand)
     return false;
   if (typeOf(target.operand->value).getElementType() != typeOf(member.getScores()).getElementType())
-    return fail("the operands of a product have different types");
+    return false;
   auto fix = [&](ArrayRef<int64_t> mine, ArrayRef<int64_t> others) {
     for (auto [score, other] : llvm::zip(mine, others))
       if (other != *along)
@@ -332,7 +331,7 @@ bool ScorePlanner::addResult(ScorePass &pass, ScoreTarget &target, const Candida
   return true;
 }
 
-/// What the mask of the first product leaves, if it is one of this pass.
+/// The tiles that the mask of the first product leaves, if it is one of this pass.
 void ScorePlanner::addVisible(ScorePass &pass) const {
   ArrayRef<int64_t> columns = scores.getVisible();
   for (const ScoreProduct &product : pass.products) {
@@ -371,7 +370,7 @@ bool ScorePlanner::planPass(ScorePass &pass, ArrayRef<Candidate *> members) {
   };
   pass.planned = planValues(outputs, isInput, shapeOf(members.front()->getScores()));
   if (!pass.planned.plan)
-    return fail("a pass has no plan: " + pass.planned.reason);
+    return false;
   if (!chooseLoops(pass, *members.front()))
     return false;
   for (auto &node : pass.planned.plan->nodes)
@@ -384,7 +383,7 @@ bool ScorePlanner::planPass(ScorePass &pass, ArrayRef<Candidate *> members) {
   auto hasOperand = [](const ScoreTarget &target) { return target.operand.has_value(); };
   if (pass.products.size() > ScorePlan::kMostProducts ||
       static_cast<size_t>(llvm::count_if(pass.targets, hasOperand)) > ScorePlan::kMostProducts)
-    return fail("a pass has too many products");
+    return false;
   addVisible(pass);
   return true;
 }
@@ -414,9 +413,9 @@ bool ScorePlanner::run() {
   return true;
 }
 
-std::unique_ptr<ScorePlan> ScorePlan::create(dist::KernelOp kernel, std::string &reason) {
+std::unique_ptr<ScorePlan> ScorePlan::create(dist::KernelOp kernel) {
   auto plan = std::make_unique<ScorePlan>();
-  if (!ScorePlanner(kernel, *plan, reason).run())
+  if (!ScorePlanner(kernel, *plan).run())
     return nullptr;
   return plan;
 }

@@ -22,6 +22,7 @@
 #include "meshwright/Annotate/Passes.h"
 #include "meshwright/Codegen/Targets.h"
 #include "meshwright/Export/Export.h"
+#include "meshwright/Gpu/Targets.h"
 #include "meshwright/Import/Partitioned.h"
 #include "meshwright/Import/Passes.h"
 #include "meshwright/Optimize/Passes.h"
@@ -203,7 +204,7 @@ static schedule::Options getOptionsOfSchedule(const Compilation &c, const strate
   scheduleOptions.kernels.libraryConvolutions = !hasGpus;
   scheduleOptions.kernels.libraryEpilogues = hasGpus;
   scheduleOptions.padProducts = hasGpus;
-  scheduleOptions.tiles.kernels = llvm::all_of(c.options.targets, emit::computesScores);
+  scheduleOptions.scoreKernels = llvm::all_of(c.options.targets, emit::computesScores);
   // A tile stays in the cache of a CPU; on a GPU it occupies all of it, and every operation is a launch.
   if (hasGpus && !stepStrategy.get().tiles().has_bytes())
     scheduleOptions.tiles.tileBytes = int64_t(1) << 28;

@@ -6,6 +6,10 @@
 // library multiplies them several times slower. Such a dimension gets zeros at its end, in the operands, and the result
 // of the product is cut. Zeros add nothing to a sum.
 //
+// An operand that is computed element by element of a product that was cut, as the cotangent of the scores of a
+// vocabulary, is not padded but computed of the whole product, with zeros in the place of what was cut. Its rows then
+// begin where vectors may, and nothing is written twice.
+//
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Attributes/Attributes.h"
@@ -14,7 +18,9 @@
 #include "meshwright/Schedule/Passes.h"
 #include "meshwright/Support/Bytes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
 #include <array>
 
@@ -45,6 +51,31 @@ struct Dimension {
   std::array<int64_t, 3> dims;
 };
 
+/// An expression that is computed element by element, of parts of longer values, of values that are repeated along the
+/// dimensions that become longer, and of indices.
+class Expression {
+public:
+  Expression(Value value, ArrayRef<int64_t> shape) : value(value), shape(shape) {}
+
+  /// True if it can be computed in the longer shape, and reads a part of a value that is that long. All that is
+  /// computed is read by the expression alone, and its value by products alone.
+  bool canGrow();
+  /// The value in the longer shape, with zeros beyond its old one.
+  Value grow();
+
+private:
+  bool canGrow(Value part);
+  Value grow(Value part);
+  void setShape(Operation *op);
+  bool isLonger(unsigned dim) const { return shape[dim] != net::shapeOf(value)[dim]; }
+
+  Value value;
+  ArrayRef<int64_t> shape;
+  llvm::SetVector<Operation *> computed;
+  bool readsLonger = false;
+  IRMapping grown;
+};
+
 class Padder {
 public:
   /// Pads the dimensions of `dot` that pay; false if there are none.
@@ -60,6 +91,78 @@ private:
 
 } // namespace
 
+bool Expression::canGrow(Value part) {
+  Operation *op = part.getDefiningOp();
+  if (!op || op->getBlock() != value.getParentBlock())
+    return false;
+  if (auto constant = dyn_cast<net::ConstantOp>(op))
+    return isa<SplatElementsAttr>(constant.getValue());
+  if (isa<net::IotaOp>(op))
+    return true;
+  if (auto broadcast = dyn_cast<net::BroadcastOp>(op))
+    return llvm::none_of(broadcast.getDims(), [&](int64_t dim) { return isLonger(dim); });
+  if (auto slice = dyn_cast<net::SliceOp>(op)) {
+    readsLonger = true;
+    return llvm::all_of(slice.getStarts(), [](int64_t start) { return start == 0; }) &&
+           llvm::all_of(slice.getSteps(), [](int64_t step) { return step == 1; }) &&
+           llvm::all_of(llvm::zip(net::shapeOf(slice.getOperand()), shape),
+                        [](auto sizes) { return std::get<0>(sizes) >= std::get<1>(sizes); });
+  }
+  if (!op->hasTrait<OpTrait::Elementwise>())
+    return false;
+  return !computed.insert(op) || llvm::all_of(op->getOperands(), [&](Value operand) { return canGrow(operand); });
+}
+
+bool Expression::canGrow() {
+  if (!llvm::all_of(value.getUsers(), llvm::IsaPred<net::DotOp>) || !canGrow(value) || !readsLonger)
+    return false;
+  return llvm::all_of(computed, [&](Operation *op) {
+    return op == value.getDefiningOp() ||
+           llvm::all_of(op->getUsers(), [&](Operation *user) { return computed.contains(user); });
+  });
+}
+
+void Expression::setShape(Operation *op) { op->getResult(0).setType(net::typeOf(op->getResult(0)).clone(shape)); }
+
+Value Expression::grow(Value part) {
+  if (Value known = grown.lookupOrNull(part))
+    return known;
+  Operation *op = part.getDefiningOp();
+  OpBuilder builder(value.getDefiningOp());
+  if (computed.contains(op))
+    for (Value operand : op->getOperands())
+      grow(operand);
+  Operation *made = builder.clone(*op, grown);
+  setShape(made);
+  if (auto constant = dyn_cast<net::ConstantOp>(made))
+    constant.setValueAttr(cast<SplatElementsAttr>(constant.getValue()).resizeSplat(net::typeOf(constant)));
+  if (auto slice = dyn_cast<net::SliceOp>(made)) {
+    slice.setLimits(shape);
+    if (slice.getOperand().getType() == slice.getType()) {
+      grown.map(part, slice.getOperand());
+      slice.erase();
+    }
+  }
+  return grown.lookup(part);
+}
+
+Value Expression::grow() {
+  Value longer = grow(value);
+  Operation *maker = value.getDefiningOp(), *before = maker->getPrevNode();
+  OpBuilder builder(maker);
+  net::NetBuilder net(builder, value.getLoc());
+  for (auto [dim, size] : llvm::enumerate(net::shapeOf(value))) {
+    if (!isLonger(dim))
+      continue;
+    Value indices = net.iota(builder.getI32Type(), shape, dim);
+    Value isInside = net.compare(net::CompareDirection::Lt, indices, net.splatLike(indices, size));
+    longer = net.select(isInside, longer, net.splatLike(longer, 0));
+  }
+  for (Operation *made = maker->getPrevNode(); made != before; made = made->getPrevNode())
+    made->setDiscardableAttrs(maker->getDiscardableAttrDictionary());
+  return longer;
+}
+
 /// The dimensions that are not of the batch.
 SmallVector<Dimension> Padder::getDimensions(net::DotOp dot) const {
   ArrayRef<int64_t> lhsShape = net::shapeOf(dot.getLhs()), rhsShape = net::shapeOf(dot.getRhs());
@@ -74,12 +177,14 @@ SmallVector<Dimension> Padder::getDimensions(net::DotOp dot) const {
   return dimensions;
 }
 
-/// `value` with zeros at the ends of its dimensions, computed right after `value` itself, outside of the loops that
-/// only read it.
+/// `value` with zeros at the ends of its dimensions, computed right after `value` itself or in its place, outside of
+/// the loops that only read it.
 Value Padder::getPadded(Value value, ArrayRef<int64_t> shape) {
   if (net::shapeOf(value) == shape)
     return value;
   Value &known = padded[{value, net::typeOf(value).clone(shape)}];
+  if (Expression expression(value, shape); !known && expression.canGrow())
+    known = expression.grow();
   if (!known) {
     OpBuilder builder(value.getContext());
     builder.setInsertionPointAfterValue(value);

@@ -28,6 +28,8 @@ void schedule::buildPipeline(mlir::OpPassManager &manager, const Options &option
   // From here on a pipeline is many functions, which share only variables.
   manager.addPass(createCutTasksPass());
   // Every function has the scores of its own, and no pass after this one looks into loops for what may leave them.
+  if (options.scoreKernels && options.tiles.enabled)
+    manager.addPass(createFormScoreKernelsPass({options.tiles.minBytes}));
   manager.addPass(createTileRegionsPass(options.tiles));
   // Tiles are whole rows. Zeros and cuts join the kernels before and after products.
   if (options.padProducts)

@@ -7,7 +7,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ScoreKernel.h"
 #include "dialects/Dist/Interfaces.h"
 #include "dialects/Dist/Mesh.h"
 #include "dialects/Dist/Placement.h"
@@ -15,12 +14,7 @@
 #include "meshwright/Support/Programs.h"
 #include "meshwright/Tiling/Passes.h"
 #include "meshwright/Tiling/VisibleColumns.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/MapVector.h"
@@ -556,40 +550,31 @@ struct TileRegionsPass : schedule::impl::TileRegionsPassBase<TileRegionsPass> {
         tile(func.getBody().front());
   }
 
-  /// Computes a region in loops; false if its values cannot be divided.
-  bool divide(const ScoreRegion &region, const Plan &plan) {
-    Tiler tiler(region, plan);
-    if (!tiler.prepare())
-      return false;
-    tiler.run();
-    ++numRegions;
-    numTiles += std::accumulate(plan.counts.begin(), plan.counts.end(), int64_t(1), std::multiplies<>());
-    return true;
-  }
-
   void tile(Block &block) {
     SmallVector<ScoreRegion, 0> regions = findRegionsWithMasks(block, {.minBytes = minBytes});
     VisibleColumns visible(regions);
     SmallVector<std::optional<Plan>> plans =
         llvm::map_to_vector(regions, [&](const ScoreRegion &region) { return planTiles(region, visible, tileBytes); });
-    SmallVector<SmallVector<int64_t>> bounds(regions.size());
-    if (kernels)
-      llvm::transform(regions, bounds.begin(), [&](const ScoreRegion &region) { return listVisible(region, visible); });
     DenseSet<Operation *> gone;
     llvm::SetVector<Operation *> repeated;
-    for (auto [region, plan, columns] : llvm::zip(regions, plans, bounds)) {
+    for (auto [region, plan] : llvm::zip(regions, plans)) {
       // A region that depends on another one inside of it was found with operations that are gone.
-      if (llvm::any_of(region.readers, [&](Operation *op) { return gone.contains(op); }))
+      if (!plan || llvm::any_of(region.readers, [&](Operation *op) { return gone.contains(op); }))
         continue;
-      SmallVector<Operation *> dependent, others;
+      Tiler tiler(region, *plan);
+      if (!tiler.prepare())
+        continue;
       for (const Member &member : region.members)
-        (member.dependent ? dependent : others).push_back(member.op);
-      if (kernels && formKernel(region, columns))
-        ++numKernels;
-      else if (!plan || !divide(region, *plan))
-        continue;
-      gone.insert(dependent.begin(), dependent.end());
-      repeated.insert(others.begin(), others.end());
+        if (member.dependent)
+          gone.insert(member.op);
+        else
+          repeated.insert(member.op);
+      tiler.run();
+      ++numRegions;
+      int64_t tiles = 1;
+      for (int64_t count : plan->counts)
+        tiles *= count;
+      numTiles += tiles;
     }
     SmallVector<Operation *> order(repeated.begin(), repeated.end());
     llvm::sort(order, [](Operation *a, Operation *b) { return b->isBeforeInBlock(a); });

@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: %python %s --cases=14
+# RUN: %cuda_stub %python %s --gpu=emulated --cases=6
 """Attention by tiles equals attention as a whole, in random shapes, masks, layouts and placements.
 
-usage: attention.py [--cases=N] [--first=N]
+usage: attention.py [--cases=N] [--first=N] [--gpu=TARGET]
 
 Every case is a network of one attention: with or without a causal mask, a window, keys that a batch hides, a learned bias, a soft cap and grouped
 queries, written in one of several ways. The loss of the first step is compared with numpy; losses, gradients and variables of all steps with those
 of the same network without tiles; and the ranks with the serial program in exact arithmetic, which sees a hidden score that counts. In f64, several
 threads must give the bits of one, whether each computes tiles of its own or all compute each.
+
+With --gpu networks compute in bf16, and the GPU on which all ranks run (sm_90, say, or emulated by the stub) has a kernel for each attention. The loss is compared with numpy,
+and all values with those of the network in f32, from which they may be three times as far as those of a CPU in bf16 (root mean square).
 MESHWRIGHT_TEST_CASES=500 makes it a campaign.
 """
 import argparse
@@ -55,6 +59,18 @@ class Case:
         self.mesh = draw.choice(meshes)
         self.window = draw.choice([4, 9, 17])
         self.distance = self.rows if self.mask == "upper" else 0
+
+    def move_to_gpu(self):
+        """Larger, with heads of more than one step of a tensor core."""
+        draw = random.Random(self.number)
+        self.type, self.precision = "f32", "bf16"
+        self.hides = "infinity" if self.hides == "billion" else self.hides
+        self.batch, self.rows, self.size = min(self.batch, 2), draw.choice([64, 96, 130, 144, 200]), draw.choice([1, 3, 8, 16])
+        self.size = min(self.size, self.rows // 16)
+        self.columns = self.rows if self.columns <= self.rows else self.rows + 24
+        self.distance = self.rows if self.mask == "upper" else 0
+        self.mesh = self.mesh if self.batch > 1 else "tp2" if "tp2" in self.mesh else "serial"
+        return self
 
     def describe(self):
         return " ".join(f"{key}={value}" for key, value in vars(self).items())
@@ -206,11 +222,11 @@ def make_strategy(case, tiles):
     return "\n".join(lines) + "\n"
 
 
-def train(folder, name, case, tiles, targets):
+def train(folder, name, case, tiles, targets, options=()):
     strategy = folder / f"{name}.textproto"
     strategy.write_text(make_strategy(case, tiles))
     run("dist-opt", folder / "graph.mlir", f"--strategy={strategy}", f"--emit={folder / name}", *targets)
-    return step(folder, name, 1)
+    return step(folder, name, 1, *options)
 
 
 def step(folder, name, threads, *options):
@@ -233,6 +249,19 @@ def share(folder, case, expected):
     return "computation, thread 1" in (folder / "trace.json").read_text()
 
 
+def compare_losses(case, name, found, expected, epsilon):
+    if not abs(found["losses"][0] - expected) <= epsilon * (1 + abs(expected)):
+        sys.exit(f"{name}: the first loss is {found['losses'][0]}, numpy's {expected}\n{case.describe()}")
+
+
+def compare_arrays(case, whole, other, epsilon):
+    for name, array in whole["arrays"].items():
+        scale = numpy.abs(array.astype(float)).max(initial=1e-3)
+        difference = numpy.abs(other["arrays"][name].astype(float) - array.astype(float)).max(initial=0)
+        if not difference <= epsilon * scale:
+            sys.exit(f"{name} differs by {difference} of {scale}\n{case.describe()}")
+
+
 def check(case):
     """Whether the case has tiles, and whether threads shared them."""
     with tempfile.TemporaryDirectory() as path:
@@ -246,25 +275,72 @@ def check(case):
         epsilon = {"bf16": 2e-2, "": 2e-5 if case.type == "f32" else 1e-12}[case.precision]
         expected = compute_loss(case, feed, state)
         for name, found in (("whole", whole), ("by tiles", tiled)):
-            if not abs(found["losses"][0] - expected) <= epsilon * (1 + abs(expected)):
-                sys.exit(f"{name}: the first loss is {found['losses'][0]}, numpy's {expected}\n{case.describe()}")
-        for name, array in whole["arrays"].items():
-            scale = numpy.abs(array.astype(float)).max(initial=1e-3)
-            difference = numpy.abs(tiled["arrays"][name].astype(float) - array.astype(float)).max(initial=0)
-            if not difference <= epsilon * scale:
-                sys.exit(f"{name} differs by {difference} of {scale}\n{case.describe()}")
+            compare_losses(case, name, found, expected, epsilon)
+        compare_arrays(case, whole, tiled, epsilon)
         run("dist-run", folder / "tiled", f"--feed={folder / 'feed.safetensors'}", "--steps=1", "--check-exact", "--quiet")
         scheduled = run("dist-opt", folder / "graph.mlir", f"--strategy={folder / 'tiled.textproto'}", "--to=schedule", "-o", "-")
         return "net.loop" in scheduled, share(folder, case, tiled)
+
+
+def check_gpu(case, target):
+    """Forward and backward have kernels of scores; a backward with the gradient of a bias, which is as large as scores, has none."""
+    with tempfile.TemporaryDirectory() as path:
+        folder = pathlib.Path(path)
+        (folder / "graph.mlir").write_text(build(case))
+        feed, state = make_arrays(case)
+        plain_safetensors.write(folder / "feed.safetensors", feed)
+        plain_safetensors.write(folder / "init.safetensors", state)
+        whole = train(folder, "whole", case, "enabled: false", [])
+        case.precision = ""
+        precise = train(folder, "precise", case, "enabled: false", [])
+        case.precision = "bf16"
+        found = train(folder, "kernel", case, "min_bytes: 0", [f"--target={target}"],
+                      ["--device=cuda", f"--kernels={target}", "--comm=onegpu"])
+        expected = compute_loss(case, feed, state)
+        for name, run_of in (("whole", whole), ("by a kernel", found)):
+            compare_losses(case, name, run_of, expected, 2e-2)
+        for name, array in precise["arrays"].items():
+            measure = lambda values: float(numpy.sqrt(numpy.mean(numpy.square(values, dtype=float))))
+            scale = measure(array)
+            far, near = (measure(run_of["arrays"][name] - array) for run_of in (found, whole))
+            if not far <= 5e-3 * scale + 3 * near:
+                sys.exit(f"{name} differs by {far} of {scale}, on a CPU by {near}\n{case.describe()}")
+        scheduled = run("dist-opt", folder / "graph.mlir", f"--strategy={folder / 'kernel.textproto'}", f"--target={target}", "--to=schedule", "-o", "-")
+        if scheduled.count("scores <") != (1 if case.bias else 2):
+            sys.exit(f"{scheduled.count('scores <')} kernels of scores\n{case.describe()}")
+
+
+def check_targets(case):
+    """Packages have such kernels if all their targets have tensor cores."""
+    with tempfile.TemporaryDirectory() as path:
+        folder = pathlib.Path(path)
+        (folder / "graph.mlir").write_text(build(case))
+        strategy = folder / "strategy.textproto"
+        strategy.write_text(make_strategy(case, "min_bytes: 0"))
+        common = ["dist-opt", folder / "graph.mlir", f"--strategy={strategy}"]
+        run(*common, "--target=sm_90", f"--emit={folder / 'package'}", "--quiet")
+        if "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32" not in (folder / "package" / "kernels-sm_90.ptx").read_text():
+            sys.exit("the kernel for sm_90 has no products of tensor cores")
+        for targets in (["sm_75"], ["sm_90", "native"]):
+            if "scores <" in run(*common, *(f"--target={target}" for target in targets), "--to=schedule", "-o", "-"):
+                sys.exit(f"there is a kernel of scores for {targets}")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cases", type=int, default=14)
     parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--gpu", metavar="TARGET")
     args = parser.parse_args()
     count = int(os.environ.get("MESHWRIGHT_TEST_CASES", args.cases))
-    found = [check(Case(number)) for number in range(args.first, args.first + count)]
+    numbers = range(args.first, args.first + count)
+    if args.gpu:
+        for number in numbers:
+            check_gpu(Case(number).move_to_gpu(), args.gpu)
+        check_targets(Case(args.first).move_to_gpu())
+        print(f"{count} cases by kernels")
+        return
+    found = [check(Case(number)) for number in numbers]
     tiled, shared = (sum(which) for which in zip(*found))
     if tiled < count // 2 or shared < count // 7:
         sys.exit(f"only {tiled} of {count} cases have tiles, and threads share those of {shared}")

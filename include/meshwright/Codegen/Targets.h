@@ -11,11 +11,6 @@
 
 namespace meshwright::emit {
 
-/// True if `target` is a GPU. There, kernels also compute what CPU targets leave to a library, except GEMMs.
-bool isGpuTarget(llvm::StringRef target);
-/// True if `target` is a GPU whose tensor cores can compute kernels of scores: sm_80 or later, or the emulated one.
-bool computesScores(llvm::StringRef target);
-
 /// Registers the dialects and interfaces that code generation needs.
 void registerKernelDialects(mlir::DialectRegistry &registry);
 

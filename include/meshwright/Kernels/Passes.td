@@ -7,7 +7,31 @@
 #ifndef MESHWRIGHT_KERNELS_PASSES_TD
 #define MESHWRIGHT_KERNELS_PASSES_TD
 
-include "mlir/Pass/PassBase.td"
+include "meshwright/Strategy/FieldOption.td"
+
+def FormScoreKernelsPass : Pass<"dist-schedule-form-score-kernels", "mlir::ModuleOp"> {
+  let summary = "makes an attention of 16-bit floats one kernel";
+  let description = [{
+    Puts the operations around a matrix of scores, such as those of an attention, into one `dist.kernel` with `scores`, if
+    its products multiply floats of 16 bits. Tensor cores of GPUs compute it by tiles that stay in registers
+    (ScorePlan.h). The scores are found as `dist-schedule-tile-regions` finds them, which computes those by loops that no
+    kernel of this kind is planned for.
+
+    Scores are f32 in the kernel, unless one of their sums is read with scores outside of kernels.
+
+    Example:
+    ```mlir
+    %s = net.dot %q, %k batch = [] x [] contract = [1] x [1] : tensor<128x8xbf16>, tensor<128x8xbf16> -> tensor<128x128xbf16>
+    // becomes, with all that is computed of it up to a sum or a product
+    %o = dist.kernel(%q, %k, %v) scores <rows = 0, columns = 1, visible = [0, 128, 0, 128]> {
+    ```
+  }];
+  let dependentDialects = ["::meshwright::dist::DistDialect", "::meshwright::net::NetDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect"];
+  let options = [FieldOption<"minBytes", "min-bytes", Tiles_min_bytes>];
+  let statistics = [Statistic<"numKernels", "kernels", "Regions of scores that are one kernel">];
+}
 
 def FormKernelsPass : Pass<"dist-schedule-form-kernels", "mlir::ModuleOp"> {
   let summary = "groups operations into kernels and library GEMMs";

@@ -50,7 +50,7 @@ struct ScoreProduct {
   Node *node;
 };
 
-/// What a pass leaves: a reduction, or a product that reads scores.
+/// A reduction of scores, or a product that reads them: the result of a pass.
 struct ScoreTarget {
   mlir::Operation *op;
   /// Products only: the matrix that the scores are multiplied with; the position of an element of the result in it is
@@ -76,8 +76,8 @@ struct ScorePass {
 };
 
 struct ScorePlan {
-  /// Plans `kernel`, which has `scores`; null if its operations are not of the planned forms. `reason` then says why.
-  static std::unique_ptr<ScorePlan> create(dist::KernelOp kernel, std::string &reason);
+  /// Plans `kernel`, which has `scores`; null if its operations are not of the planned forms.
+  static std::unique_ptr<ScorePlan> create(dist::KernelOp kernel);
 
   /// The most indices along the depth of an operand, and the most products and targets of a pass that are products.
   static constexpr int64_t kMostDepth = 128;

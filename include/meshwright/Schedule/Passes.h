@@ -31,6 +31,8 @@ namespace meshwright::schedule {
 /// The strategy's options for Schedule. The members are the options of the passes and are documented there.
 struct Options {
   TileRegionsPassOptions tiles;
+  /// True for GPUs whose tensor cores compute an attention in one kernel.
+  bool scoreKernels = false;
   FormKernelsPassOptions kernels;
   CommunicatePassOptions communicate;
   MaterializeCopiesPassOptions copies;

@@ -23,9 +23,6 @@ def TileRegionsPass : Pass<"dist-schedule-tile-regions", "mlir::ModuleOp"> {
 
     Backward has tiles of its own if it recomputes the scores (`dist-complete-recompute`).
 
-    With `kernels` a region whose products are of 16-bit floats becomes one `dist.kernel` with `scores` instead, for
-    GPUs, which keeps tiles in registers.
-
     Example: a softmax of products, of 1024 rows
     ```mlir
     %s = net.dot %q, %k batch = [] x [] contract = [1] x [1] : tensor<1024x8xf32>, tensor<1024x8xf32> -> tensor<1024x1024xf32>
@@ -35,20 +32,15 @@ def TileRegionsPass : Pass<"dist-schedule-tile-regions", "mlir::ModuleOp"> {
     %s = net.dot %t, %k batch = [] x [] contract = [1] x [1] : tensor<128x8xf32>, tensor<1024x8xf32> -> tensor<128x1024xf32>
     ```
   }];
-  let dependentDialects = ["::meshwright::dist::DistDialect", "::meshwright::net::NetDialect", "::mlir::arith::ArithDialect",
-                           "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
-                           "::mlir::tensor::TensorDialect"];
+  let dependentDialects = ["::meshwright::net::NetDialect", "::meshwright::dist::DistDialect"];
   let options = [
     FieldOption<"enabled", "enabled", Tiles_enabled>,
     FieldOption<"minBytes", "min-bytes", Tiles_min_bytes>,
-    FieldOption<"tileBytes", "tile-bytes", Tiles_bytes>,
-    Option<"kernels", "kernels", "bool", /*default=*/"false",
-           "True if GPUs compute regions of 16-bit floats in one kernel each.">
+    FieldOption<"tileBytes", "tile-bytes", Tiles_bytes>
   ];
   let statistics = [
     Statistic<"numRegions", "regions", "Regions computed by tiles">,
-    Statistic<"numTiles", "tiles", "Their tiles">,
-    Statistic<"numKernels", "kernels", "Regions that are one kernel">
+    Statistic<"numTiles", "tiles", "Their tiles">
   ];
 }
 

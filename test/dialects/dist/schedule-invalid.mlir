@@ -60,6 +60,39 @@ func.func @kernel_c2_type(%x: tensor<2x2xf32>) {
 
 // -----
 
+func.func @kernel_c3_axes(%x: tensor<4xf32>) {
+  // expected-error @below {{has scores with one dimension for both axes, or columns that are no pairs in order}}
+  %0 = dist.kernel(%x) scores <rows = 0, columns = 0, visible = [0, 4]> {
+  ^bb0(%a: tensor<4xf32>):
+    dist.yield %a : tensor<4xf32>
+  } : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @kernel_c3_order(%x: tensor<4xf32>) {
+  // expected-error @below {{has scores with one dimension for both axes, or columns that are no pairs in order}}
+  %0 = dist.kernel(%x) scores <rows = 0, columns = 1, visible = [0, 4, 3, 2]> {
+  ^bb0(%a: tensor<4xf32>):
+    dist.yield %a : tensor<4xf32>
+  } : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @kernel_c3_pairs(%x: tensor<4xf32>) {
+  // expected-error @below {{has scores with one dimension for both axes, or columns that are no pairs in order}}
+  %0 = dist.kernel(%x) scores <rows = 0, columns = 1, visible = [0]> {
+  ^bb0(%a: tensor<4xf32>):
+    dist.yield %a : tensor<4xf32>
+  } : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
 func.func @view_c1_type(%x: tensor<4xf32>) {
   // expected-error @below {{shows 'tensor<4xf32>' as 'tensor<4xi32>'}}
   %0 = dist.view %x at 0 : tensor<4xf32> -> tensor<4xi32>

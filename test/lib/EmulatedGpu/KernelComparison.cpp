@@ -144,7 +144,7 @@ static bool differs(Operation &op) {
 static double getTolerance(dist::KernelOp kernel) {
   bool isExact = true;
   int64_t additions = 1;
-  // Of types in which numbers are kept, and of those in which they are added.
+  // The roundings of kept numbers, and of sums.
   double kept = 0, added = std::numeric_limits<float>::epsilon();
   for (Operation &op : kernel.getBody().front().without_terminator()) {
     isExact &= !differs(op);

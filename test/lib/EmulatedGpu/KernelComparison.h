@@ -7,7 +7,7 @@
 #ifndef MESHWRIGHT_TEST_LIB_EMULATEDGPU_KERNELCOMPARISON_H
 #define MESHWRIGHT_TEST_LIB_EMULATEDGPU_KERNELCOMPARISON_H
 
-#include "meshwright/Codegen/GpuCompiler.h"
+#include "meshwright/Gpu/GpuCompiler.h"
 #include "meshwright/runtime/KernelTable.h"
 #include "test/lib/EmulatedGpu/EmulatedGpu.h"
 #include <map>

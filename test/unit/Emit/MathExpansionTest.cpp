@@ -8,7 +8,7 @@
 
 #include "dialects/Dist/Dist.h"
 #include "dialects/Net/Net.h"
-#include "meshwright/Codegen/GpuCompiler.h"
+#include "meshwright/Gpu/GpuCompiler.h"
 #include "meshwright/Codegen/KernelModule.h"
 #include "meshwright/Emit/Emit.h"
 #include "meshwright/Schedule/Passes.h"

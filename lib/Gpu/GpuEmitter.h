@@ -4,12 +4,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_LIB_CODEGEN_GPUEMITTER_H
-#define MESHWRIGHT_LIB_CODEGEN_GPUEMITTER_H
+#ifndef MESHWRIGHT_LIB_GPU_GPUEMITTER_H
+#define MESHWRIGHT_LIB_GPU_GPUEMITTER_H
 
 #include "meshwright/Codegen/ElementEmitter.h"
-#include "meshwright/Codegen/GpuMachine.h"
-#include "meshwright/Codegen/GpuPlan.h"
+#include "meshwright/Gpu/GpuMachine.h"
+#include "meshwright/Gpu/GpuPlan.h"
 
 namespace meshwright::emit {
 

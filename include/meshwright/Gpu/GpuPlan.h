@@ -27,8 +27,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_CODEGEN_GPUPLAN_H
-#define MESHWRIGHT_CODEGEN_GPUPLAN_H
+#ifndef MESHWRIGHT_GPU_GPUPLAN_H
+#define MESHWRIGHT_GPU_GPUPLAN_H
 
 #include "meshwright/Kernels/KernelPlan.h"
 

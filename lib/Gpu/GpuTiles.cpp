@@ -54,8 +54,7 @@ std::optional<GpuTiles> GpuTiles::match(dist::KernelOp kernel, int64_t alignment
   GpuTiles found;
   found.kernel = kernel;
   found.alignment = alignment;
-  std::string reason;
-  found.plan = schedule::ScorePlan::create(kernel, reason);
+  found.plan = schedule::ScorePlan::create(kernel);
   if (!found.plan)
     return std::nullopt;
   ValueRange results = kernel.getBody().front().getTerminator()->getOperands();
@@ -121,7 +120,7 @@ public:
 
   /// Computes all that `roots` read which no loop of `changing` changes, nor the nodes in `given`.
   void prepare(ArrayRef<Node *> roots, ArrayRef<unsigned> changing, ArrayRef<const Node *> given);
-  /// What was prepared, for later elements of the same outer index.
+  /// The prepared elements, for later ones of the same outer index.
   llvm::DenseMap<const Node *, Value> takePrepared() { return std::move(rowValues); }
   void usePrepared(llvm::DenseMap<const Node *, Value> values) { rowValues = std::move(values); }
   void forgetPrepared() { rowValues.clear(); }
@@ -233,7 +232,8 @@ private:
   Value least(Value a, int64_t b) { return arith::MinUIOp::create(builder, a, getIndex(b)); }
   Value divide(Value a, int64_t b) { return arith::DivUIOp::create(builder, a, getIndex(b)); }
   Value remainder(Value a, int64_t b) { return arith::RemUIOp::create(builder, a, getIndex(b)); }
-  Value getShared(Value byte);
+  Value moveBy(Value address, Value bytes);
+  Value getShared(Value byte) { return moveBy(shared, byte); }
   const schedule::KernelPlan &getPlan() const { return *pass.planned.plan; }
   /// The sums of a thread: two of each reduction, then those of each product.
   size_t getNumReductionSums() const { return getPlan().reductions.size() * kSlots; }
@@ -295,8 +295,7 @@ Value TileWriter::getAddress(Value value) {
     return {};
   if (found->second.output)
     return pointers[tiles.kernel.getInputs().size() + *found->second.output];
-  return LLVM::GEPOp::create(builder, pointers.back().getType(), builder.getI8Type(), pointers.back(),
-                             ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(found->second.scratch)});
+  return moveBy(pointers.back(), getIndex(found->second.scratch));
 }
 
 ValueRange TileWriter::addPointers(const PlannedValues &values) {
@@ -340,9 +339,9 @@ void TileWriter::placeMatrices() {
   launch.sharedBytes = std::max(end, most);
 }
 
-Value TileWriter::getShared(Value byte) {
-  Value offset = arith::IndexCastOp::create(builder, builder.getI64Type(), byte);
-  return LLVM::GEPOp::create(builder, shared.getType(), builder.getI8Type(), shared, ValueRange{offset},
+Value TileWriter::moveBy(Value address, Value bytes) {
+  Value offset = arith::IndexCastOp::create(builder, builder.getI64Type(), bytes);
+  return LLVM::GEPOp::create(builder, address.getType(), builder.getI8Type(), address, ValueRange{offset},
                              LLVM::GEPNoWrapFlags::inbounds);
 }
 

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_CODEGEN_GPUMACHINE_H
-#define MESHWRIGHT_CODEGEN_GPUMACHINE_H
+#ifndef MESHWRIGHT_GPU_GPUMACHINE_H
+#define MESHWRIGHT_GPU_GPUMACHINE_H
 
 #include "meshwright/Codegen/KernelLowering.h"
 

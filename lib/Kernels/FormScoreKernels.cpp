@@ -1,32 +1,55 @@
-//===- ScoreKernel.cpp - a region as one kernel ---------------------------===//
+//===- FormScoreKernels.cpp - attention as one kernel ---------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The kernel makes what others read of the region: its sums along an axis, and its products. Operations on these alone
-// stay outside. Layout operations before the region go into the kernel, which then reads through them.
+// A kernel makes what others read of a region of scores: its sums along an axis, and its products. Operations on these
+// alone stay outside. Layout operations before the region go into the kernel, which then reads through them.
 //
 //===----------------------------------------------------------------------===//
 
-#include "ScoreKernel.h"
 #include "ScoreArithmetic.h"
 #include "dialects/Dist/Dist.h"
 #include "dialects/Dist/Support.h"
 #include "dialects/Net/NetBuilder.h"
 #include "dialects/Net/Traits.h"
+#include "meshwright/Kernels/Passes.h"
 #include "meshwright/Kernels/ScorePlan.h"
+#include "meshwright/Support/Programs.h"
+#include "meshwright/Tiling/VisibleColumns.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
 
+namespace meshwright::schedule {
+#define GEN_PASS_DEF_FORMSCOREKERNELSPASS
+#include "meshwright/Kernels/Passes.h.inc"
+} // namespace meshwright::schedule
+
 using namespace mlir;
 using namespace meshwright;
-using namespace meshwright::tiling;
+using namespace meshwright::schedule;
+using tiling::isWide;
+using tiling::kColumns;
+using tiling::kRows;
+using tiling::Labels;
+using tiling::Member;
+using tiling::ScoreRegion;
+using tiling::VisibleColumns;
 
 namespace {
 
+/// Puts one region into a kernel.
 class KernelFormer {
 public:
+  /// `visible` has the columns that each 64 neighbouring rows read, as `scores` of a kernel has them.
   KernelFormer(const ScoreRegion &region, ArrayRef<int64_t> visible) : region(region), visible(visible) {}
 
+  /// False, and nothing is changed, if the operations are not of the planned forms, as with floats of 32 bits.
   bool form();
 
 private:
@@ -39,8 +62,10 @@ private:
 
   const ScoreRegion &region;
   ArrayRef<int64_t> visible;
-  /// What the kernel yields; the dependent members that stay outside; the members that go into the kernel.
-  llvm::SetVector<Operation *> results, outside, needed;
+  /// The makers of the kernel's results, in the order of the block.
+  SmallVector<Operation *> results;
+  /// The dependent members that stay outside; the members that go into the kernel.
+  llvm::SetVector<Operation *> outside, needed;
   IRMapping mapping;
   SmallVector<Value> inputs;
   Block *body = nullptr;
@@ -48,11 +73,12 @@ private:
 
 } // namespace
 
-SmallVector<int64_t> tiling::listVisible(const ScoreRegion &region, const VisibleColumns &visible) {
+/// The columns that each 64 neighbouring rows of `region` read.
+static SmallVector<int64_t> listVisible(const ScoreRegion &region, const VisibleColumns &visible) {
   SmallVector<int64_t> bounds;
   int64_t numRows = region.sizes[kRows];
   for (int64_t first = 0; first < numRows; first += dist::kRowsOfVisible) {
-    Columns columns = visible.find(region, first, std::min(first + dist::kRowsOfVisible, numRows));
+    tiling::Columns columns = visible.find(region, first, std::min(first + dist::kRowsOfVisible, numRows));
     bounds.append({columns.begin, columns.end});
   }
   return bounds;
@@ -60,11 +86,10 @@ SmallVector<int64_t> tiling::listVisible(const ScoreRegion &region, const Visibl
 
 /// True if `member` makes less of scores than scores.
 static bool isTarget(const Member &member) {
-  return isa<net::DotOp, net::ReduceOp>(member.op) && llvm::any_of(member.operands, isWide) &&
-         !isWide(member.results.front());
+  return llvm::any_of(member.operands, isWide) && llvm::none_of(member.results, isWide);
 }
 
-/// Finds what the kernel yields: the targets that others read, by way of operations on them alone.
+/// Finds the results: the targets that others read, also by way of operations on them alone.
 bool KernelFormer::findResults() {
   for (const Member &member : llvm::reverse(region.members)) {
     bool isRead = llvm::any_of(member.op->getUsers(), [&](Operation *user) {
@@ -73,12 +98,13 @@ bool KernelFormer::findResults() {
     if (!member.dependent || !isRead)
       continue;
     if (isTarget(member))
-      results.insert(member.op);
+      results.push_back(member.op);
     else if (llvm::any_of(member.results, isWide))
       return false;
     else
       outside.insert(member.op);
   }
+  std::reverse(results.begin(), results.end());
   return !results.empty();
 }
 
@@ -170,9 +196,8 @@ bool KernelFormer::form() {
   if (!needed.contains(region.product))
     return false;
   dist::KernelOp kernel = build();
-  simplifyArithmetic(kernel);
-  std::string reason;
-  if (!schedule::ScorePlan::create(kernel, reason)) {
+  invertDivisors(kernel);
+  if (!ScorePlan::create(kernel)) {
     kernel.erase();
     return false;
   }
@@ -180,6 +205,47 @@ bool KernelFormer::form() {
   return true;
 }
 
-bool tiling::formKernel(const ScoreRegion &region, ArrayRef<int64_t> visible) {
-  return KernelFormer(region, visible).form();
-}
+namespace {
+
+struct FormScoreKernelsPass : schedule::impl::FormScoreKernelsPassBase<FormScoreKernelsPass> {
+  using FormScoreKernelsPassBase::FormScoreKernelsPassBase;
+
+  void runOnOperation() override {
+    if (failed(verifyPrograms(getOperation())))
+      return signalPassFailure();
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      // The order of sums is fixed there.
+      if (!func.isExternal() && !net::kSumPartsAttr.isOn(func))
+        form(func.getBody().front());
+    widenScores(getOperation());
+  }
+
+  void form(Block &block) {
+    SmallVector<ScoreRegion, 0> regions = tiling::findRegionsWithMasks(block, {.minBytes = minBytes});
+    VisibleColumns visible(regions);
+    SmallVector<SmallVector<int64_t>> bounds =
+        llvm::map_to_vector(regions, [&](const ScoreRegion &region) { return listVisible(region, visible); });
+    DenseSet<Operation *> gone;
+    llvm::SetVector<Operation *> repeated;
+    for (auto [region, columns] : llvm::zip(regions, bounds)) {
+      // A region that depends on another one inside of it was found with operations that are gone.
+      if (llvm::any_of(region.readers, [&](Operation *op) { return gone.contains(op); }))
+        continue;
+      SmallVector<Operation *> dependent, others;
+      for (const Member &member : region.members)
+        (member.dependent ? dependent : others).push_back(member.op);
+      if (!KernelFormer(region, columns).form())
+        continue;
+      gone.insert(dependent.begin(), dependent.end());
+      repeated.insert(others.begin(), others.end());
+      ++numKernels;
+    }
+    SmallVector<Operation *> order(repeated.begin(), repeated.end());
+    llvm::sort(order, [](Operation *a, Operation *b) { return b->isBeforeInBlock(a); });
+    for (Operation *op : order)
+      if (op->use_empty())
+        op->erase();
+  }
+};
+
+} // namespace

@@ -4,12 +4,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Codegen/GpuKernelModule.h"
+#include "meshwright/Gpu/GpuKernelModule.h"
 #include "GpuEmitter.h"
 #include "GpuScatter.h"
 #include "GpuSearch.h"
 #include "GpuTiles.h"
-#include "LoopEmitter.h"
+#include "meshwright/Codegen/LoopEmitter.h"
 #include "meshwright/Kernels/PlannedKernel.h"
 
 using namespace mlir;

@@ -4,11 +4,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_LIB_CODEGEN_GPUWRITER_H
-#define MESHWRIGHT_LIB_CODEGEN_GPUWRITER_H
+#ifndef MESHWRIGHT_LIB_GPU_GPUWRITER_H
+#define MESHWRIGHT_LIB_GPU_GPUWRITER_H
 
-#include "meshwright/Codegen/GpuMachine.h"
-#include "meshwright/Codegen/GpuPlan.h"
+#include "meshwright/Gpu/GpuMachine.h"
+#include "meshwright/Gpu/GpuPlan.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 namespace meshwright::emit {

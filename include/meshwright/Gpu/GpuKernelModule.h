@@ -4,12 +4,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_CODEGEN_GPUKERNELMODULE_H
-#define MESHWRIGHT_CODEGEN_GPUKERNELMODULE_H
+#ifndef MESHWRIGHT_GPU_GPUKERNELMODULE_H
+#define MESHWRIGHT_GPU_GPUKERNELMODULE_H
 
-#include "meshwright/Codegen/GpuMachine.h"
-#include "meshwright/Codegen/GpuPlan.h"
 #include "meshwright/Codegen/KernelCompiler.h"
+#include "meshwright/Gpu/GpuMachine.h"
+#include "meshwright/Gpu/GpuPlan.h"
 
 namespace meshwright::emit {
 

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_LIB_CODEGEN_LOOPEMITTER_H
-#define MESHWRIGHT_LIB_CODEGEN_LOOPEMITTER_H
+#ifndef MESHWRIGHT_CODEGEN_LOOPEMITTER_H
+#define MESHWRIGHT_CODEGEN_LOOPEMITTER_H
 
 #include "meshwright/Codegen/Division.h"
 #include "meshwright/Codegen/ElementEmitter.h"

@@ -10,10 +10,12 @@
 #include "ScoreArithmetic.h"
 #include "dialects/Net/NetBuilder.h"
 #include "dialects/Net/Traits.h"
+#include "meshwright/Kernels/ScorePlan.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace meshwright;
-using namespace meshwright::tiling;
+using namespace meshwright::schedule;
 using net::typeOf;
 
 static bool isShort(Type element) { return element.isBF16() || element.isF16(); }
@@ -91,9 +93,79 @@ static void dropConversions(Block &body) {
     }
 }
 
-/// A quotient by a repeated value takes one division for all its repetitions.
-static void invertDivisors(Block &body) {
-  for (auto divide : llvm::make_early_inc_range(body.getOps<net::DivideOp>())) {
+namespace {
+
+/// Follows the sums of kernels of scores through the program.
+class SumReaders {
+public:
+  explicit SumReaders(ArrayRef<dist::KernelOp> kernels) : kernels(kernels) {}
+
+  /// True if something as large as scores is made of one outside of these kernels.
+  bool haveScores(ModuleOp module);
+
+private:
+  void addReaders(Value value);
+
+  ArrayRef<dist::KernelOp> kernels;
+  llvm::DenseMap<Attribute, SmallVector<Value>> reads;
+  llvm::SetVector<Value> values;
+};
+
+} // namespace
+
+/// Adds the values that are made of `value` outside of kernels, also by way of variables.
+void SumReaders::addReaders(Value value) {
+  for (Operation *user : value.getUsers()) {
+    if (auto assign = dyn_cast<net::AssignOp>(user))
+      for (Value read : reads.lookup(assign.getVariableAttr()))
+        values.insert(read);
+    if (!llvm::is_contained(kernels, user))
+      values.insert(user->result_begin(), user->result_end());
+  }
+}
+
+bool SumReaders::haveScores(ModuleOp module) {
+  module.walk([&](net::ReadOp read) { reads[read.getVariableAttr()].push_back(read); });
+  int64_t fewest = std::numeric_limits<int64_t>::max();
+  for (dist::KernelOp kernel : kernels) {
+    Block &body = kernel.getBody().front();
+    net::DotOp product = *body.getOps<net::DotOp>().begin();
+    fewest = std::min(fewest, typeOf(product.getResult()).getNumElements());
+    for (auto [result, value] : llvm::zip(kernel.getResults(), body.getTerminator()->getOperands()))
+      if (value.getDefiningOp<net::ReduceOp>())
+        addReaders(result);
+  }
+  for (size_t next = 0; next != values.size(); ++next) {
+    auto type = dyn_cast<RankedTensorType>(values[next].getType());
+    if (type && type.getNumElements() >= fewest)
+      return true;
+    addReaders(values[next]);
+  }
+  return false;
+}
+
+void schedule::widenScores(ModuleOp module) {
+  SmallVector<dist::KernelOp> kernels;
+  module.walk([&](dist::KernelOp kernel) {
+    if (kernel.getScores())
+      kernels.push_back(kernel);
+  });
+  if (kernels.empty() || SumReaders(kernels).haveScores(module))
+    return;
+  for (dist::KernelOp kernel : kernels) {
+    auto wide = cast<dist::KernelOp>(OpBuilder(kernel).clone(*kernel));
+    Widener(wide.getBody().front()).run();
+    dropConversions(wide.getBody().front());
+    if (ScorePlan::create(wide))
+      kernel.replaceAllUsesWith(wide.getResults());
+    else
+      std::swap(kernel, wide);
+    kernel.erase();
+  }
+}
+
+void schedule::invertDivisors(dist::KernelOp kernel) {
+  for (auto divide : llvm::make_early_inc_range(kernel.getBody().front().getOps<net::DivideOp>())) {
     auto repeat = divide.getRhs().getDefiningOp<net::BroadcastOp>();
     if (!repeat || !typeOf(divide.getResult()).getElementType().isF32())
       continue;
@@ -106,12 +178,7 @@ static void invertDivisors(Block &body) {
     builder.setInsertionPoint(divide);
     divide.getResult().replaceAllUsesWith(net.multiply(divide.getLhs(), inverse.getResult()));
     divide.erase();
+    if (repeat->use_empty())
+      repeat.erase();
   }
-}
-
-void tiling::simplifyArithmetic(dist::KernelOp kernel) {
-  Block &body = kernel.getBody().front();
-  Widener(body).run();
-  dropConversions(body);
-  invertDivisors(body);
 }

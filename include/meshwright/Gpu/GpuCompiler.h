@@ -4,12 +4,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_CODEGEN_GPUCOMPILER_H
-#define MESHWRIGHT_CODEGEN_GPUCOMPILER_H
+#ifndef MESHWRIGHT_GPU_GPUCOMPILER_H
+#define MESHWRIGHT_GPU_GPUCOMPILER_H
 
 #include "meshwright/Codegen/EpilogueTable.h"
-#include "meshwright/Codegen/GpuKernelModule.h"
 #include "meshwright/Codegen/KernelCompiler.h"
+#include "meshwright/Gpu/GpuKernelModule.h"
 #include "package.pb.h"
 #include "llvm/ADT/StringMap.h"
 #include <map>

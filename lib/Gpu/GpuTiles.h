@@ -4,11 +4,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_LIB_CODEGEN_GPUTILES_H
-#define MESHWRIGHT_LIB_CODEGEN_GPUTILES_H
+#ifndef MESHWRIGHT_LIB_GPU_GPUTILES_H
+#define MESHWRIGHT_LIB_GPU_GPUTILES_H
 
-#include "meshwright/Codegen/GpuMachine.h"
-#include "meshwright/Codegen/GpuPlan.h"
+#include "meshwright/Gpu/GpuMachine.h"
+#include "meshwright/Gpu/GpuPlan.h"
 #include "meshwright/Kernels/ScorePlan.h"
 
 namespace meshwright::emit {

@@ -8,8 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Codegen/GpuCompiler.h"
-#include "meshwright/Codegen/Targets.h"
+#include "meshwright/Gpu/GpuCompiler.h"
+#include "meshwright/Gpu/Targets.h"
 #include "mlir/IR/Threading.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/IR/LegacyPassManager.h"

@@ -4,13 +4,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_LIB_CODEGEN_GPUSEARCH_H
-#define MESHWRIGHT_LIB_CODEGEN_GPUSEARCH_H
+#ifndef MESHWRIGHT_LIB_GPU_GPUSEARCH_H
+#define MESHWRIGHT_LIB_GPU_GPUSEARCH_H
 
 #include "dialects/Dist/Dist.h"
 #include "dialects/Net/Net.h"
-#include "meshwright/Codegen/GpuMachine.h"
-#include "meshwright/Codegen/GpuPlan.h"
+#include "meshwright/Gpu/GpuMachine.h"
+#include "meshwright/Gpu/GpuPlan.h"
 
 namespace meshwright::emit {
 

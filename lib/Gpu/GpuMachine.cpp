@@ -2,9 +2,12 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// An NVIDIA GPU has intrinsics of LLVM for what kernels ask of it. The emulated one calls functions that the caller of
+// the kernels provides, with what they are given on the stack.
+//
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Codegen/GpuMachine.h"
+#include "meshwright/Gpu/GpuMachine.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 

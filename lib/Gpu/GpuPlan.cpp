@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Codegen/GpuPlan.h"
+#include "meshwright/Gpu/GpuPlan.h"
 #include "meshwright/Support/Bytes.h"
 #include "llvm/ADT/bit.h"
 #include <numeric>
