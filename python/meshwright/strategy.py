@@ -1277,7 +1277,7 @@ class Reproducible(Message):
 
 
 class Tiles(Message):
-    """Attention by tiles of rows: the scores of one tile at a time are in memory, and backward computes them again. Scores are a product with at least four times the elements of its operands, with a softmax along one of its dimensions."""
+    """Attention by tiles of rows: the scores of one tile at a time are in memory, and backward computes them again. Scores are a product with at least four times the elements of its operands, with a softmax along one of its dimensions. GPUs with tensor cores, from sm_80 on, compute attention of 16-bit floats in one kernel, if all targets of the package are such GPUs; others, and attention of wider floats, loop over tiles."""
 
     FIELDS = {
         "enabled": Field("bool"),
@@ -1358,6 +1358,6 @@ class Strategy(Message):
             topology: The distance between ranks: a node has this many consecutive ranks, with faster links than between nodes.
             eval: A second program over the same variables that updates none: the graph of `dist-opt --eval`, or the forward part of the training graph. It is placed by the same strategy, reads variables in their storage placement, and shares the memory of a step.
             reproducible: The same bits on every mesh: variables, losses and all other values of a step do not depend on how many ranks share the work. Every sum is taken in parts, which a fixed binary tree adds on one rank as on many.
-            tiles: Attention by tiles of rows: the scores of one tile at a time are in memory, and backward computes them again. Scores are a product with at least four times the elements of its operands, with a softmax along one of its dimensions.
+            tiles: Attention by tiles of rows: the scores of one tile at a time are in memory, and backward computes them again. Scores are a product with at least four times the elements of its operands, with a softmax along one of its dimensions. GPUs with tensor cores, from sm_80 on, compute attention of 16-bit floats in one kernel, if all targets of the package are such GPUs; others, and attention of wider floats, loop over tiles.
         """
         super().__init__({"mesh": mesh, "model": model, "init": init, "train": train, "fetch": fetch, "data": data, "tensor": tensor, "place": place, "zero": zero, "reduce": reduce, "offload": offload, "pipeline": pipeline, "topology": topology, "eval": eval, "reproducible": reproducible, "tiles": tiles})
