@@ -225,26 +225,11 @@ struct FormScoreKernelsPass : schedule::impl::FormScoreKernelsPassBase<FormScore
     VisibleColumns visible(regions);
     SmallVector<SmallVector<int64_t>> bounds =
         llvm::map_to_vector(regions, [&](const ScoreRegion &region) { return listVisible(region, visible); });
-    DenseSet<Operation *> gone;
-    llvm::SetVector<Operation *> repeated;
-    for (auto [region, columns] : llvm::zip(regions, bounds)) {
-      // A region that depends on another one inside of it was found with operations that are gone.
-      if (llvm::any_of(region.readers, [&](Operation *op) { return gone.contains(op); }))
-        continue;
-      SmallVector<Operation *> dependent, others;
-      for (const Member &member : region.members)
-        (member.dependent ? dependent : others).push_back(member.op);
-      if (!KernelFormer(region, columns).form())
-        continue;
-      gone.insert(dependent.begin(), dependent.end());
-      repeated.insert(others.begin(), others.end());
-      ++numKernels;
-    }
-    SmallVector<Operation *> order(repeated.begin(), repeated.end());
-    llvm::sort(order, [](Operation *a, Operation *b) { return b->isBeforeInBlock(a); });
-    for (Operation *op : order)
-      if (op->use_empty())
-        op->erase();
+    tiling::replaceRegions(regions, [&](size_t index) {
+      bool isFormed = KernelFormer(regions[index], bounds[index]).form();
+      numKernels += isFormed;
+      return isFormed;
+    });
   }
 };
 

@@ -18,8 +18,6 @@ using namespace meshwright;
 using namespace meshwright::schedule;
 using net::typeOf;
 
-static bool isShort(Type element) { return element.isBF16() || element.isF16(); }
-
 namespace {
 
 class Widener {
@@ -44,7 +42,7 @@ private:
 void Widener::widenResult(Operation *op) {
   Value result = op->getResult(0);
   Type element = typeOf(result).getElementType();
-  if (!isShort(element))
+  if (!isShortFloat(element))
     return;
   widened[result] = element;
   result.setType(typeOf(result).clone(Float32Type::get(op->getContext())));
@@ -54,7 +52,7 @@ void Widener::widenResult(Operation *op) {
 void Widener::widen(Operation *op) {
   OpBuilder builder(op);
   for (OpOperand &operand : op->getOpOperands())
-    if (isShort(typeOf(operand.get()).getElementType()))
+    if (isShortFloat(typeOf(operand.get()).getElementType()))
       operand.set(net::NetBuilder(builder, op->getLoc()).convert(operand.get(), builder.getF32Type()));
   widenResult(op);
 }

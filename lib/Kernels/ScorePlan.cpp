@@ -175,12 +175,10 @@ static LinearForm getIndex(const ScorePass &pass, ArrayRef<int64_t> shape, unsig
   return LinearForm::variable(pass.planned.plan->loops[number]);
 }
 
-static bool isShort(Type element) { return element.isBF16() || element.isF16(); }
-
 /// Nothing if the value is no matrix of 16-bit floats made of the kernel's inputs. The caller adds the indices of the
 /// other dimensions.
 std::optional<ScoreOperand> ScorePlanner::getOperand(Value value, unsigned along, unsigned depth) {
-  if (!isShort(typeOf(value).getElementType()) || shapeOf(value)[depth] > ScorePlan::kMostDepth ||
+  if (!isShortFloat(typeOf(value).getElementType()) || shapeOf(value)[depth] > ScorePlan::kMostDepth ||
       dependent.contains(value))
     return std::nullopt;
   ScoreOperand operand{value, planValues(value, [](Value) { return false; }, shapeOf(value)), along, depth, {}};
@@ -192,7 +190,7 @@ std::optional<ScoreOperand> ScorePlanner::getOperand(Value value, unsigned along
 /// True if a tensor core's sums of f32 may be rounded to the result of `dot`.
 static bool hasRoundedResult(net::DotOp dot) {
   Type element = typeOf(dot.getResult()).getElementType();
-  return element.isF32() || isShort(element);
+  return element.isF32() || isShortFloat(element);
 }
 
 /// Adds the product whose element `node` is: one of its free indices is the inner loop, and one of the other operand's

@@ -533,6 +533,28 @@ SmallVector<ScoreRegion, 0> tiling::findRegionsWithMasks(Block &block, const Reg
   return findRegions(block, net::LoopNest::findBodies(block), options);
 }
 
+void tiling::replaceRegions(ArrayRef<ScoreRegion> regions, llvm::function_ref<bool(size_t)> replace) {
+  DenseSet<Operation *> gone;
+  llvm::SetVector<Operation *> repeated;
+  for (auto [index, region] : llvm::enumerate(regions)) {
+    // A region that depends on another one inside of it was found with operations that are gone.
+    if (llvm::any_of(region.readers, [&](Operation *op) { return gone.contains(op); }))
+      continue;
+    SmallVector<Operation *> dependent, others;
+    for (const Member &member : region.members)
+      (member.dependent ? dependent : others).push_back(member.op);
+    if (!replace(index))
+      continue;
+    gone.insert(dependent.begin(), dependent.end());
+    repeated.insert(others.begin(), others.end());
+  }
+  SmallVector<Operation *> order(repeated.begin(), repeated.end());
+  llvm::sort(order, [](Operation *a, Operation *b) { return b->isBeforeInBlock(a); });
+  for (Operation *op : order)
+    if (op->use_empty())
+      op->erase();
+}
+
 Value tiling::getRepeated(Value value) {
   while (Operation *maker = value.getDefiningOp()) {
     if (!net::movesWhole(maker))

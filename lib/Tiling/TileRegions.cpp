@@ -18,7 +18,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/SetVector.h"
+#include <numeric>
 
 namespace meshwright::schedule {
 #define GEN_PASS_DEF_TILEREGIONSPASS
@@ -555,32 +555,18 @@ struct TileRegionsPass : schedule::impl::TileRegionsPassBase<TileRegionsPass> {
     VisibleColumns visible(regions);
     SmallVector<std::optional<Plan>> plans =
         llvm::map_to_vector(regions, [&](const ScoreRegion &region) { return planTiles(region, visible, tileBytes); });
-    DenseSet<Operation *> gone;
-    llvm::SetVector<Operation *> repeated;
-    for (auto [region, plan] : llvm::zip(regions, plans)) {
-      // A region that depends on another one inside of it was found with operations that are gone.
-      if (!plan || llvm::any_of(region.readers, [&](Operation *op) { return gone.contains(op); }))
-        continue;
-      Tiler tiler(region, *plan);
+    replaceRegions(regions, [&](size_t index) {
+      const std::optional<Plan> &plan = plans[index];
+      if (!plan)
+        return false;
+      Tiler tiler(regions[index], *plan);
       if (!tiler.prepare())
-        continue;
-      for (const Member &member : region.members)
-        if (member.dependent)
-          gone.insert(member.op);
-        else
-          repeated.insert(member.op);
+        return false;
       tiler.run();
       ++numRegions;
-      int64_t tiles = 1;
-      for (int64_t count : plan->counts)
-        tiles *= count;
-      numTiles += tiles;
-    }
-    SmallVector<Operation *> order(repeated.begin(), repeated.end());
-    llvm::sort(order, [](Operation *a, Operation *b) { return b->isBeforeInBlock(a); });
-    for (Operation *op : order)
-      if (op->use_empty())
-        op->erase();
+      numTiles += std::accumulate(plan->counts.begin(), plan->counts.end(), int64_t(1), std::multiplies<>());
+      return true;
+    });
   }
 };
 

@@ -222,6 +222,15 @@ def make_strategy(case, tiles):
     return "\n".join(lines) + "\n"
 
 
+def prepare(folder, case):
+    """Writes the network, its data and its variables; the loss of the first step."""
+    (folder / "graph.mlir").write_text(build(case))
+    feed, state = make_arrays(case)
+    plain_safetensors.write(folder / "feed.safetensors", feed)
+    plain_safetensors.write(folder / "init.safetensors", state)
+    return compute_loss(case, feed, state)
+
+
 def train(folder, name, case, tiles, targets, options=()):
     strategy = folder / f"{name}.textproto"
     strategy.write_text(make_strategy(case, tiles))
@@ -266,14 +275,10 @@ def check(case):
     """Whether the case has tiles, and whether threads shared them."""
     with tempfile.TemporaryDirectory() as path:
         folder = pathlib.Path(path)
-        (folder / "graph.mlir").write_text(build(case))
-        feed, state = make_arrays(case)
-        plain_safetensors.write(folder / "feed.safetensors", feed)
-        plain_safetensors.write(folder / "init.safetensors", state)
+        expected = prepare(folder, case)
         whole = train(folder, "whole", case, "enabled: false", [])
         tiled = train(folder, "tiled", case, f"min_bytes: 0 bytes: {case.bytes}", ["--target=native", "--target=exact"])
         epsilon = {"bf16": 2e-2, "": 2e-5 if case.type == "f32" else 1e-12}[case.precision]
-        expected = compute_loss(case, feed, state)
         for name, found in (("whole", whole), ("by tiles", tiled)):
             compare_losses(case, name, found, expected, epsilon)
         compare_arrays(case, whole, tiled, epsilon)
@@ -286,17 +291,13 @@ def check_gpu(case, target):
     """Forward and backward have kernels of scores; a backward with the gradient of a bias, which is as large as scores, has none."""
     with tempfile.TemporaryDirectory() as path:
         folder = pathlib.Path(path)
-        (folder / "graph.mlir").write_text(build(case))
-        feed, state = make_arrays(case)
-        plain_safetensors.write(folder / "feed.safetensors", feed)
-        plain_safetensors.write(folder / "init.safetensors", state)
+        expected = prepare(folder, case)
         whole = train(folder, "whole", case, "enabled: false", [])
         case.precision = ""
         precise = train(folder, "precise", case, "enabled: false", [])
         case.precision = "bf16"
         found = train(folder, "kernel", case, "min_bytes: 0", [f"--target={target}"],
                       ["--device=cuda", f"--kernels={target}", "--comm=onegpu"])
-        expected = compute_loss(case, feed, state)
         for name, run_of in (("whole", whole), ("by a kernel", found)):
             compare_losses(case, name, run_of, expected, 2e-2)
         for name, array in precise["arrays"].items():

@@ -25,6 +25,9 @@
 
 namespace meshwright::schedule {
 
+/// True for the floats of 16 bits.
+inline bool isShortFloat(mlir::Type element) { return element.isBF16() || element.isF16(); }
+
 /// A matrix of 16-bit floats that a tile multiplies.
 struct ScoreOperand {
   mlir::Value value;

@@ -83,6 +83,10 @@ llvm::SmallVector<ScoreRegion, 0> findRegions(mlir::Block &block, const net::Loo
 /// would be in no region.
 llvm::SmallVector<ScoreRegion, 0> findRegionsWithMasks(mlir::Block &block, const RegionOptions &options);
 
+/// Calls `replace` with the number of each region whose operations are still there; it returns whether it has replaced
+/// the dependent members. Erases the other members of replaced regions that nothing reads any more.
+void replaceRegions(llvm::ArrayRef<ScoreRegion> regions, llvm::function_ref<bool(size_t)> replace);
+
 /// The value that `value` repeats or moves.
 mlir::Value getRepeated(mlir::Value value);
 
