@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "BodyBuilder.h"
 #include "ExpandSelections.h"
 #include "KernelProblem.h"
 #include "LoopOrder.h"
@@ -136,41 +137,6 @@ void Former::buildProduct(net::DotOp dot, const Product &product) {
   ++numProducts;
 }
 
-namespace {
-
-/// Copies operations into the body of a kernel, with the layout operations between them; what else they read becomes
-/// inputs.
-struct BodyBuilder {
-  OpBuilder builder;
-  Block &body;
-  function_ref<bool(Operation *)> isInside;
-  IRMapping mapping;
-  SmallVector<Value> inputs;
-
-  Value get(Value value) {
-    if (Value known = mapping.lookupOrNull(value))
-      return known;
-    Operation *op = value.getDefiningOp();
-    if (op && isInside(op)) {
-      clone(op);
-      return mapping.lookup(value);
-    }
-    inputs.push_back(value);
-    Value argument = body.addArgument(value.getType(), value.getLoc());
-    mapping.map(value, argument);
-    return argument;
-  }
-
-  void clone(Operation *op) {
-    for (Value operand : op->getOperands())
-      get(operand);
-    Operation *copy = builder.clone(*op, mapping);
-    copy->setDiscardableAttrs(ArrayRef<NamedAttribute>());
-  }
-};
-
-} // namespace
-
 /// The results of `members` that other kernels read and that are in memory.
 SmallVector<Operation *> Former::findStored(ArrayRef<unsigned> members, const llvm::DenseSet<unsigned> &inside) const {
   SmallVector<Operation *> found;
@@ -205,19 +171,14 @@ void Former::buildKernel(ArrayRef<unsigned> members) {
   OpBuilder builder(block.getTerminator());
   auto kernel = dist::KernelOp::create(builder, named->getLoc(), ValueRange(outputs).getTypes(), ValueRange(),
                                        /*in_place=*/nullptr, /*scores=*/nullptr);
-  Block &body = kernel.getBody().emplaceBlock();
   bool alone = forms.get(named).kind == OpForm::Alone;
   auto isInside = [&](Operation *op) { return isComputedIn(op, inside, alone); };
-  BodyBuilder copier{OpBuilder::atBlockEnd(&body), body, isInside, {}, {}};
-  SmallVector<Value> yielded;
-  for (Value output : outputs)
-    yielded.push_back(copier.get(output));
-  dist::YieldOp::create(copier.builder, named->getLoc(), yielded);
-  for (Value &input : copier.inputs)
+  SmallVector<Value> inputs = BodyBuilder(kernel, isInside).finish(outputs);
+  for (Value &input : inputs)
     input = getMemory(input);
   // Views that this kernel read stand after it.
   kernel->moveBefore(block.getTerminator());
-  kernel.getInputsMutable().assign(copier.inputs);
+  kernel.getInputsMutable().assign(inputs);
   if (members.size() > 1 && !canPlan(kernel)) {
     kernel.erase();
     for (unsigned member : members) {

@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "BodyBuilder.h"
 #include "ScoreArithmetic.h"
 #include "dialects/Dist/Dist.h"
 #include "dialects/Dist/Support.h"
@@ -22,7 +23,6 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace meshwright::schedule {
@@ -56,8 +56,6 @@ private:
   bool findResults();
   void findNeeded();
   dist::KernelOp build();
-  Value get(Value value);
-  void clone(Operation *op);
   void replace(dist::KernelOp kernel);
 
   const ScoreRegion &region;
@@ -66,9 +64,6 @@ private:
   SmallVector<Operation *> results;
   /// The dependent members that stay outside; the members that go into the kernel.
   llvm::SetVector<Operation *> outside, needed;
-  IRMapping mapping;
-  SmallVector<Value> inputs;
-  Block *body = nullptr;
 };
 
 } // namespace
@@ -124,27 +119,6 @@ static bool isRead(Operation *op) {
   return op->getNumOperands() == 1 && op->getNumResults() == 1 && net::getMovement(op).has_value();
 }
 
-/// `value` in the kernel.
-Value KernelFormer::get(Value value) {
-  if (Value known = mapping.lookupOrNull(value))
-    return known;
-  if (Operation *maker = value.getDefiningOp(); maker && (region.inside.contains(maker) || isRead(maker))) {
-    clone(maker);
-    return mapping.lookup(value);
-  }
-  inputs.push_back(value);
-  Value argument = body->addArgument(value.getType(), value.getLoc());
-  mapping.map(value, argument);
-  return argument;
-}
-
-void KernelFormer::clone(Operation *op) {
-  for (Value operand : op->getOperands())
-    get(operand);
-  OpBuilder builder = OpBuilder::atBlockEnd(body);
-  builder.clone(*op, mapping)->setDiscardableAttrs(ArrayRef<NamedAttribute>());
-}
-
 dist::KernelOp KernelFormer::build() {
   Operation *last = nullptr;
   for (const Member &member : region.members)
@@ -152,21 +126,19 @@ dist::KernelOp KernelFormer::build() {
       last = member.op;
   OpBuilder builder(last->getContext());
   builder.setInsertionPointAfter(last);
-  SmallVector<Type> types = llvm::map_to_vector(results, [](Operation *op) { return op->getResult(0).getType(); });
+  SmallVector<Value> outputs = llvm::map_to_vector(results, [](Operation *op) -> Value { return op->getResult(0); });
   const Labels &labels =
       llvm::find_if(region.members, [&](const Member &member) { return member.op == region.product; })->results.front();
   auto scores = dist::ScoresAttr::get(builder.getContext(), labels[kRows]->dim, labels[kColumns]->dim, visible);
-  auto kernel =
-      dist::KernelOp::create(builder, region.product->getLoc(), types, ValueRange(), /*in_place=*/nullptr, scores);
-  body = &kernel.getBody().emplaceBlock();
+  auto kernel = dist::KernelOp::create(builder, region.product->getLoc(), ValueRange(outputs).getTypes(), ValueRange(),
+                                       /*in_place=*/nullptr, scores);
+  auto isInside = [&](Operation *op) { return region.inside.contains(op) || isRead(op); };
+  BodyBuilder body(kernel, isInside);
   // In the order of the block, so that the first product is that of the axes.
   for (const Member &member : region.members)
-    if (needed.contains(member.op) && !mapping.contains(member.op->getResult(0)))
-      clone(member.op);
-  SmallVector<Value> yielded = llvm::map_to_vector(results, [&](Operation *op) { return get(op->getResult(0)); });
-  builder.setInsertionPointToEnd(body);
-  dist::YieldOp::create(builder, kernel.getLoc(), yielded);
-  kernel.getInputsMutable().assign(inputs);
+    if (needed.contains(member.op))
+      body.get(member.op->getResult(0));
+  kernel.getInputsMutable().assign(body.finish(outputs));
   return kernel;
 }
 

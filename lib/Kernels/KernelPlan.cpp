@@ -222,7 +222,10 @@ void Planner::makeLoops() {
           addShape(type.getShape());
     }
   };
-  domain.empty() ? addShapes() : addShape(domain);
+  if (domain.empty())
+    addShapes();
+  else
+    addShape(domain);
   llvm::sort(strides, std::greater<>());
   for (size_t next = 1; next < strides.size(); ++next) {
     int64_t extent = strides[next - 1] / strides[next];

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Kernels/PlannedKernel.h"
+#include "BodyBuilder.h"
 #include "dialects/Dist/Interfaces.h"
 #include "meshwright/Kernels/KernelBody.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -33,7 +34,7 @@ static void putKeptFirst(ModuleOp module) {
   }
 }
 
-PlannedKernel schedule::planKernel(dist::KernelOp kernel, LoopOrder order) {
+PlannedKernel schedule::planKernel(dist::KernelOp kernel, LoopOrder order, ArrayRef<int64_t> domain) {
   PlannedKernel planned{ModuleOp::create(kernel.getLoc()), nullptr, {}};
   // The lowering without a plan says which operation it is.
   if (!llvm::all_of(kernel.getBody().front().without_terminator(), llvm::IsaPred<dist::KernelOpInterface>)) {
@@ -57,61 +58,22 @@ PlannedKernel schedule::planKernel(dist::KernelOp kernel, LoopOrder order) {
     putKeptFirst(*planned.module);
   outputs->assign(ret.operand_begin(), ret.operand_end());
   ret->eraseOperands(0, ret.getNumOperands());
-  planned.plan = KernelPlan::create(*block, *outputs, planned.reason);
+  planned.plan = KernelPlan::create(*block, *outputs, planned.reason, domain);
   return planned;
 }
 
-namespace {
-
-/// Lowers values of a kernel's body one by one.
-struct ValueLowering {
-  OpBuilder builder;
-  Block &block;
-  function_ref<bool(Value)> isInput;
-  IRMapping mapping;
-  SmallVector<Value> inputs;
-
-  /// Null if an operation has no lowering.
-  Value get(Value value) {
-    if (Value known = mapping.lookupOrNull(value))
-      return known;
-    Operation *op = value.getDefiningOp();
-    if (!op || isInput(value)) {
-      inputs.push_back(value);
-      Value argument = block.addArgument(getSignless(value.getType()), value.getLoc());
-      mapping.map(value, argument);
-      return argument;
-    }
-    auto lowering = dyn_cast<dist::KernelOpInterface>(op);
-    SmallVector<Value> operands = llvm::map_to_vector(op->getOperands(), [&](Value operand) { return get(operand); });
-    if (!lowering || llvm::is_contained(operands, Value()))
-      return {};
-    FailureOr<SmallVector<Value>> results = lowering.lowerToLinalg(builder, operands);
-    if (failed(results))
-      return {};
-    mapping.map(op->getResults(), *results);
-    return mapping.lookup(value);
-  }
-};
-
-} // namespace
-
-PlannedValues schedule::planValues(ValueRange outputs, function_ref<bool(Value)> isInput, ArrayRef<int64_t> domain) {
-  Location location = outputs.front().getLoc();
-  PlannedValues planned{{ModuleOp::create(location), nullptr, {}}, {}, {}};
-  OpBuilder builder = OpBuilder::atBlockEnd(planned.module->getBody());
-  auto func = func::FuncOp::create(builder, location, "tensors", builder.getFunctionType({}, {}));
-  ValueLowering lowering{OpBuilder::atBlockEnd(func.addEntryBlock()), func.getBody().front(), isInput, {}, {}};
-  SmallVector<Value> lowered = llvm::map_to_vector(outputs, [&](Value output) { return lowering.get(output); });
-  if (llvm::is_contained(lowered, Value())) {
-    planned.reason = "an operation has no lowering";
-    return planned;
-  }
-  func::ReturnOp::create(lowering.builder, location);
-  planned.inputs = std::move(lowering.inputs);
+PlannedValues schedule::planValues(ValueRange outputs, function_ref<bool(Operation *)> isInput,
+                                   ArrayRef<int64_t> domain) {
+  OpBuilder builder(outputs.front().getContext());
+  OwningOpRef<dist::KernelOp> kernel =
+      dist::KernelOp::create(builder, outputs.front().getLoc(), outputs.getTypes(), ValueRange(), /*in_place=*/nullptr,
+                             /*scores=*/nullptr);
+  auto isInside = [&](Operation *op) { return !isInput(op); };
+  SmallVector<Value> inputs = BodyBuilder(*kernel, isInside).finish(outputs);
+  kernel->getInputsMutable().assign(inputs);
+  PlannedValues planned{planKernel(*kernel, LoopOrder::Given, domain), std::move(inputs), {}};
   for (Value value : llvm::concat<Value>(planned.inputs, SmallVector<Value>(outputs)))
     planned.types.push_back(getSignless(value.getType()));
-  planned.plan = KernelPlan::create(lowering.block, lowered, planned.reason, domain);
   return planned;
 }
 

@@ -12,8 +12,8 @@
 namespace meshwright::schedule {
 
 /// Lets the kernels of scores in `module` compute in f32, in which their products add: values that depend on a product
-/// and are computed element by element are rounded to 16 bits only where a product or a reduction reads them. Nothing is
-/// changed if a sum is read where scores are made again outside of kernels, as by a backward that has none: it would
+/// and are computed element by element are rounded to 16 bits only where a product or a reduction reads them. Nothing
+/// is changed if a sum is read where scores are made again outside of kernels, as by a backward that has none: it would
 /// compute other probabilities than its forward.
 void widenScores(mlir::ModuleOp module);
 

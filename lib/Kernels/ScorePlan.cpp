@@ -56,6 +56,8 @@ private:
   bool hasAxes();
   void findOrder();
   bool planPass(ScorePass &pass, ArrayRef<Candidate *> members);
+  net::DotOp getProduct(const ScorePass &pass, const Node &node) const;
+  std::optional<unsigned> findOuter(const ScorePass &pass) const;
   bool chooseLoops(ScorePass &pass, const Candidate &member);
   bool addProduct(ScorePass &pass, Node *node);
   bool addResult(ScorePass &pass, ScoreTarget &target, const Candidate &member);
@@ -181,7 +183,7 @@ std::optional<ScoreOperand> ScorePlanner::getOperand(Value value, unsigned along
   if (!isShortFloat(typeOf(value).getElementType()) || shapeOf(value)[depth] > ScorePlan::kMostDepth ||
       dependent.contains(value))
     return std::nullopt;
-  ScoreOperand operand{value, planValues(value, [](Value) { return false; }, shapeOf(value)), along, depth, {}};
+  ScoreOperand operand{value, planValues(value, [](Operation *) { return false; }, shapeOf(value)), along, depth, {}};
   if (!operand.planned.plan)
     return std::nullopt;
   return operand;
@@ -193,48 +195,83 @@ static bool hasRoundedResult(net::DotOp dot) {
   return element.isF32() || isShortFloat(element);
 }
 
+/// The product that makes the scores of which `node` is an element; null for other nodes.
+net::DotOp ScorePlanner::getProduct(const ScorePass &pass, const Node &node) const {
+  Operation *op = node.kind == Node::Load ? pass.planned.inputs[node.index].getDefiningOp() : nullptr;
+  return products.contains(op) ? cast<net::DotOp>(op) : net::DotOp();
+}
+
+/// The indices of an element of a product in the dimensions of one operand alone.
+static ArrayRef<LinearForm> getFreeIndices(net::DotOp dot, const Node &node, bool ofLeft) {
+  size_t numBatch = dot.getLhsBatch().size(), numLeft = dot.getLhsFree().size();
+  ArrayRef<LinearForm> free = ArrayRef(node.indices).drop_front(numBatch);
+  return ofLeft ? free.take_front(numLeft) : free.drop_front(numLeft);
+}
+
 /// Adds the product whose element `node` is: one of its free indices is the inner loop, and one of the other operand's
 /// is the outer loop.
 bool ScorePlanner::addProduct(ScorePass &pass, Node *node) {
-  auto dot = pass.planned.inputs[node->index].getDefiningOp<net::DotOp>();
-  SmallVector<int64_t> left = dot.getLhsFree(), right = dot.getRhsFree();
-  unsigned numBatch = dot.getLhsBatch().size();
+  net::DotOp dot = getProduct(pass, *node);
   if (dot.getLhsContract().size() != 1 || !hasRoundedResult(dot))
     return false;
   auto find = [&](unsigned loop, bool ofLeft) -> std::optional<unsigned> {
-    for (unsigned i = 0; i != (ofLeft ? left : right).size(); ++i)
-      if (node->indices[numBatch + (ofLeft ? 0 : left.size()) + i] == LinearForm::variable(loop))
-        return i;
-    return std::nullopt;
+    ArrayRef<LinearForm> indices = getFreeIndices(dot, *node, ofLeft);
+    const auto *found = llvm::find(indices, LinearForm::variable(loop));
+    return found == indices.end() ? std::nullopt : std::optional<unsigned>(found - indices.begin());
   };
   bool outerIsLeft = find(pass.outer, true).has_value();
   std::optional<unsigned> outer = find(pass.outer, outerIsLeft), inner = find(pass.inner, !outerIsLeft);
   if (!outer || !inner)
     return false;
+  const Variables &variables = pass.planned.plan->variables;
+  auto changes = [&](const LinearForm &form) {
+    return llvm::any_of(form.terms, [&](const auto &term) {
+      return variables.isAlong(term.first, pass.outer) || variables.isAlong(term.first, pass.inner);
+    });
+  };
   auto makeOperand = [&](bool ofLeft, unsigned own) -> std::optional<ScoreOperand> {
-    ArrayRef<int64_t> free = ofLeft ? left : right, batch = ofLeft ? dot.getLhsBatch() : dot.getRhsBatch(),
+    SmallVector<int64_t> free = ofLeft ? dot.getLhsFree() : dot.getRhsFree();
+    ArrayRef<int64_t> batch = ofLeft ? dot.getLhsBatch() : dot.getRhsBatch(),
                       contract = ofLeft ? dot.getLhsContract() : dot.getRhsContract();
     std::optional<ScoreOperand> operand = getOperand(ofLeft ? dot.getLhs() : dot.getRhs(), free[own], contract.front());
-    for (unsigned i = 0; operand && i != batch.size(); ++i)
-      operand->fixed.push_back({batch[i], node->indices[i]});
-    for (unsigned i = 0; operand && i != free.size(); ++i)
-      if (i != own)
-        operand->fixed.push_back({free[i], node->indices[numBatch + (ofLeft ? 0 : left.size()) + i]});
-    return operand;
+    if (!operand)
+      return std::nullopt;
+    for (auto [dim, index] : llvm::zip(batch, node->indices))
+      operand->fixed.push_back({dim, index});
+    for (auto [dim, index] : llvm::zip_equal(free, getFreeIndices(dot, *node, ofLeft)))
+      if (dim != free[own])
+        operand->fixed.push_back({dim, index});
+    // The other indices stay the same in a tile.
+    bool isMatrix = llvm::none_of(operand->fixed, [&](const auto &fixed) { return changes(fixed.second); });
+    return isMatrix ? std::move(operand) : std::nullopt;
   };
   std::optional<ScoreOperand> first = makeOperand(outerIsLeft, *outer), second = makeOperand(!outerIsLeft, *inner);
-  if (!first || !second)
-    return false;
-  const Variables &variables = pass.planned.plan->variables;
-  for (const ScoreOperand *operand : {&*first, &*second})
-    for (auto &[dim, form] : operand->fixed)
-      for (auto [variable, factor] : form.terms)
-        if (variables.isAlong(variable, pass.outer) || variables.isAlong(variable, pass.inner))
-          return false;
-  if (typeOf(first->value).getElementType() != typeOf(second->value).getElementType())
+  if (!first || !second || typeOf(first->value).getElementType() != typeOf(second->value).getElementType())
     return false;
   pass.products.push_back({dot, std::move(*first), std::move(*second), node});
   return true;
+}
+
+/// The longest loop that is an index of one operand of a product alone, where the inner loop is one of the other's.
+std::optional<unsigned> ScorePlanner::findOuter(const ScorePass &pass) const {
+  std::optional<unsigned> outer;
+  for (auto &node : pass.planned.plan->nodes) {
+    net::DotOp dot = getProduct(pass, *node);
+    if (!dot)
+      continue;
+    for (bool ofLeft : {true, false}) {
+      if (!llvm::is_contained(getFreeIndices(dot, *node, !ofLeft), LinearForm::variable(pass.inner)))
+        continue;
+      for (const LinearForm &index : getFreeIndices(dot, *node, ofLeft)) {
+        bool isLoop = index.terms.size() == 1 && index == LinearForm::variable(index.terms[0].first);
+        if (isLoop && index.terms[0].first != pass.inner &&
+            (!outer || pass.getExtent(index.terms[0].first) > pass.getExtent(*outer)))
+          outer = index.terms[0].first;
+      }
+    }
+    return outer;
+  }
+  return std::nullopt;
 }
 
 /// The inner axis is the longest of those that are summed; the outer one is that of the other operand of a product.
@@ -247,28 +284,7 @@ bool ScorePlanner::chooseLoops(ScorePass &pass, const Candidate &member) {
   if (shape[longest] == 1)
     return false;
   pass.inner = getIndex(pass, shape, longest).terms.front().first;
-  std::optional<unsigned> outer;
-  for (auto &node : pass.planned.plan->nodes) {
-    if (node->kind != Node::Load || !products.contains(pass.planned.inputs[node->index].getDefiningOp()))
-      continue;
-    auto dot = pass.planned.inputs[node->index].getDefiningOp<net::DotOp>();
-    unsigned numBatch = dot.getLhsBatch().size(), numLeft = dot.getLhsFree().size();
-    for (size_t dim = numBatch; dim != node->indices.size(); ++dim) {
-      const LinearForm &index = node->indices[dim];
-      bool isLoop = index.constant == 0 && index.terms.size() == 1 && index.terms[0].second == 1;
-      if (!isLoop || index.terms[0].first == pass.inner)
-        continue;
-      unsigned loop = index.terms[0].first;
-      bool isLeft = dim < numBatch + numLeft;
-      auto others = ArrayRef(node->indices)
-                        .slice(isLeft ? numBatch + numLeft : numBatch,
-                               isLeft ? node->indices.size() - numBatch - numLeft : numLeft);
-      if (llvm::is_contained(others, LinearForm::variable(pass.inner)) &&
-          (!outer || pass.getExtent(loop) > pass.getExtent(*outer)))
-        outer = loop;
-    }
-    break;
-  }
+  std::optional<unsigned> outer = findOuter(pass);
   if (!outer)
     return false;
   pass.outer = *outer;
@@ -362,9 +378,8 @@ bool ScorePlanner::planPass(ScorePass &pass, ArrayRef<Candidate *> members) {
   SmallVector<Value> outputs;
   for (Candidate *member : members)
     outputs.push_back(isa<net::DotOp>(member->op) ? member->getScores() : member->op->getResult(0));
-  auto isInput = [&](Value value) {
-    Operation *op = value.getDefiningOp();
-    return products.contains(op) || (candidateOf.contains(op) && !llvm::is_contained(outputs, value));
+  auto isInput = [&](Operation *op) {
+    return products.contains(op) || (candidateOf.contains(op) && !llvm::is_contained(outputs, op->getResult(0)));
   };
   pass.planned = planValues(outputs, isInput, shapeOf(members.front()->getScores()));
   if (!pass.planned.plan)
@@ -372,8 +387,7 @@ bool ScorePlanner::planPass(ScorePass &pass, ArrayRef<Candidate *> members) {
   if (!chooseLoops(pass, *members.front()))
     return false;
   for (auto &node : pass.planned.plan->nodes)
-    if (node->kind == Node::Load && products.contains(pass.planned.inputs[node->index].getDefiningOp()) &&
-        !addProduct(pass, node.get()))
+    if (getProduct(pass, *node) && !addProduct(pass, node.get()))
       return false;
   for (Candidate *member : members)
     if (!addResult(pass, pass.targets.emplace_back(ScoreTarget{member->op, {}, {}, 0}), *member))

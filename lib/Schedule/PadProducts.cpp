@@ -66,7 +66,6 @@ public:
 private:
   bool canGrow(Value part);
   Value grow(Value part);
-  void setShape(Operation *op);
   bool isLonger(unsigned dim) const { return shape[dim] != net::shapeOf(value)[dim]; }
 
   Value value;
@@ -122,8 +121,6 @@ bool Expression::canGrow() {
   });
 }
 
-void Expression::setShape(Operation *op) { op->getResult(0).setType(net::typeOf(op->getResult(0)).clone(shape)); }
-
 Value Expression::grow(Value part) {
   if (Value known = grown.lookupOrNull(part))
     return known;
@@ -133,7 +130,7 @@ Value Expression::grow(Value part) {
     for (Value operand : op->getOperands())
       grow(operand);
   Operation *made = builder.clone(*op, grown);
-  setShape(made);
+  made->getResult(0).setType(net::typeOf(made->getResult(0)).clone(shape));
   if (auto constant = dyn_cast<net::ConstantOp>(made))
     constant.setValueAttr(cast<SplatElementsAttr>(constant.getValue()).resizeSplat(net::typeOf(constant)));
   if (auto slice = dyn_cast<net::SliceOp>(made)) {

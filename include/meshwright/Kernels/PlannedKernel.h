@@ -21,6 +21,14 @@ struct PlannedKernel {
   std::string reason;
 };
 
+/// The order of a reduction's loops: as the operation states them, or with the loops over kept dimensions outermost.
+/// The latter completes every sum at the end of its row, even if the summands lie far apart in memory.
+enum class LoopOrder { Given, KeptFirst };
+
+/// Lowers and plans `kernel`, with a `domain` as for KernelPlan. Emits an error at an operation that cannot be lowered.
+PlannedKernel planKernel(dist::KernelOp kernel, LoopOrder order = LoopOrder::Given,
+                         llvm::ArrayRef<int64_t> domain = {});
+
 /// Some values of a kernel's body as a kernel of their own.
 struct PlannedValues : PlannedKernel {
   /// The values that they are computed from, in the order of the plan's arguments, and their types, followed by those
@@ -30,16 +38,9 @@ struct PlannedValues : PlannedKernel {
 };
 
 /// Plans `outputs`, with a loop for every dimension of `domain`. They are computed from the arguments of the body and
-/// from the values that `isInput` names.
-PlannedValues planValues(mlir::ValueRange outputs, llvm::function_ref<bool(mlir::Value)> isInput,
+/// from the results of operations that `isInput` names.
+PlannedValues planValues(mlir::ValueRange outputs, llvm::function_ref<bool(mlir::Operation *)> isInput,
                          llvm::ArrayRef<int64_t> domain);
-
-/// The order of a reduction's loops: as the operation states them, or with the loops over kept dimensions outermost.
-/// The latter completes every sum at the end of its row, even if the summands lie far apart in memory.
-enum class LoopOrder { Given, KeptFirst };
-
-/// Lowers and plans `kernel`. Emits an error at an operation that cannot be lowered.
-PlannedKernel planKernel(dist::KernelOp kernel, LoopOrder order = LoopOrder::Given);
 
 /// A text of the computation of `kernel`, equal for kernels that can share their code.
 std::string getKernelText(dist::KernelOp kernel);
