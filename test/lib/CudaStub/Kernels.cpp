@@ -73,12 +73,7 @@ public:
 
   /// The product of a warp; all warps have one at the same time.
   void multiply(bool isBrain, const uint32_t *words, float *sums) {
-    uint32_t mine = running->thread;
-    matrices.resize(threads);
-    std::copy_n(words, matrices[mine].size(), matrices[mine].begin());
-    wait();
-    meshwright::test::multiplyByTensorCore(isBrain, &matrices[mine / 32 * 32], mine % 32, sums);
-    wait();
+    tensorCores.multiply(running->thread, isBrain, words, sums, [this] { wait(); });
   }
 
   static thread_local Block *current;
@@ -87,7 +82,7 @@ public:
   void *const *arguments;
   uint32_t threads;
   std::vector<uint64_t> shared;
-  std::vector<meshwright::test::MatrixWords> matrices;
+  meshwright::test::TensorCores tensorCores;
 
 private:
   /// A fiber and the thread that it runs.

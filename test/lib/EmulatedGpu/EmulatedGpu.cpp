@@ -35,12 +35,7 @@ void EmulatedGpu::shuffle(std::vector<uint32_t> &order) {
 void EmulatedGpu::waitAtBarrier() { fibers[thread]->suspend(); }
 
 void EmulatedGpu::multiply(bool isBrain, const uint32_t *words, float *sums) {
-  uint32_t mine = thread;
-  matrices.resize(fibers.size());
-  std::copy_n(words, matrices[mine].size(), matrices[mine].begin());
-  waitAtBarrier();
-  multiplyByTensorCore(isBrain, &matrices[mine / 32 * 32], mine % 32, sums);
-  waitAtBarrier();
+  tensorCores.multiply(thread, isBrain, words, sums, [this] { waitAtBarrier(); });
 }
 
 /// Runs all threads from barrier to barrier. False where some have ended when others wait.

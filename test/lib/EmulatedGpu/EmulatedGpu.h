@@ -51,7 +51,7 @@ private:
   void *const *arguments = nullptr;
   uint32_t thread = 0, block = 0;
   std::vector<std::byte> shared;
-  std::vector<MatrixWords> matrices;
+  TensorCores tensorCores;
   std::vector<std::unique_ptr<Fiber>> fibers;
 };
 

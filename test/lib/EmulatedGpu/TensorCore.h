@@ -7,9 +7,11 @@
 #ifndef MESHWRIGHT_TEST_LIB_EMULATEDGPU_TENSORCORE_H
 #define MESHWRIGHT_TEST_LIB_EMULATEDGPU_TENSORCORE_H
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <vector>
 
 namespace meshwright::test {
 
@@ -23,21 +25,37 @@ inline float readHalf(bool isBrain, uint32_t word, uint32_t half) {
   return isBrain ? std::bit_cast<float>(uint32_t(bits) << 16) : static_cast<float>(std::bit_cast<_Float16>(bits));
 }
 
-/// Adds the product to the four sums of thread `lane`: columns 2 t and 2 t + 1 of row g, then of row g + 8. `warp` has
-/// the words of 32 threads.
-inline void multiplyByTensorCore(bool isBrain, const MatrixWords *warp, uint32_t lane, float *sums) {
-  for (uint32_t place = 0; place < 4; ++place) {
-    uint32_t row = lane / 4, column = lane % 4 * 2 + place % 2, lower = place / 2;
-    double sum = sums[place];
-    for (uint32_t k = 0; k < 16; ++k) {
-      uint32_t quad = k % 8 / 2, upper = k / 8;
-      float left = readHalf(isBrain, warp[row * 4 + quad][2 * upper + lower], k % 2),
-            right = readHalf(isBrain, warp[column * 4 + quad][4 + upper], k % 2);
-      sum += static_cast<double>(left) * right;
-    }
-    sums[place] = static_cast<float>(sum);
+/// The tensor cores of a block: all its threads have a product at the same time.
+class TensorCores {
+public:
+  /// Adds the product to the four sums of `thread`: columns 2 t and 2 t + 1 of row g, then of row g + 8. `wait` lets
+  /// the threads of the block meet.
+  template <typename Wait> void multiply(uint32_t thread, bool isBrain, const uint32_t *words, float *sums, Wait wait) {
+    if (matrices.size() <= thread)
+      matrices.resize(thread + 1);
+    std::copy_n(words, matrices[thread].size(), matrices[thread].begin());
+    wait();
+    add(isBrain, &matrices[thread / 32 * 32], thread % 32, sums);
+    wait();
   }
-}
+
+private:
+  static void add(bool isBrain, const MatrixWords *warp, uint32_t lane, float *sums) {
+    for (uint32_t place = 0; place < 4; ++place) {
+      uint32_t row = lane / 4, column = lane % 4 * 2 + place % 2, lower = place / 2;
+      double sum = sums[place];
+      for (uint32_t k = 0; k < 16; ++k) {
+        uint32_t quad = k % 8 / 2, upper = k / 8;
+        float left = readHalf(isBrain, warp[row * 4 + quad][2 * upper + lower], k % 2),
+              right = readHalf(isBrain, warp[column * 4 + quad][4 + upper], k % 2);
+        sum += static_cast<double>(left) * right;
+      }
+      sums[place] = static_cast<float>(sum);
+    }
+  }
+
+  std::vector<MatrixWords> matrices;
+};
 
 } // namespace meshwright::test
 
