@@ -213,6 +213,26 @@ static Value scale(LoopBuilder &builder, Value value, int64_t factor) {
   return arith::MulIOp::create(builder, value, constant, arith::IntegerOverflowFlags::nsw);
 }
 
+void ElementEmitter::setLoops(ArrayRef<unsigned> loops, Value number) {
+  if (loops.empty())
+    return;
+  auto getExtent = [&](unsigned loop) { return plan.variables[loop].extent / (loop == laneLoop ? lanes : 1); };
+  int64_t most = 1;
+  for (unsigned loop : loops)
+    most *= getExtent(loop);
+  bool isSmall = most <= std::numeric_limits<int32_t>::max();
+  Type index = builder.getIndexType(), type = isSmall ? builder.getI32Type() : builder.getI64Type();
+  number = arith::IndexCastUIOp::create(builder, type, number);
+  for (unsigned loop : llvm::reverse(loops.drop_front())) {
+    Value extent = arith::ConstantOp::create(builder, builder.getIntegerAttr(type, getExtent(loop)));
+    ivs[loop] = arith::IndexCastUIOp::create(builder, index, arith::RemUIOp::create(builder, number, extent));
+    number = arith::DivUIOp::create(builder, number, extent);
+  }
+  ivs[loops.front()] = arith::IndexCastUIOp::create(builder, index, number);
+  if (loops.back() == laneLoop)
+    ivs[*laneLoop] = arith::MulIOp::create(builder, ivs[*laneLoop], getIndex(lanes));
+}
+
 ElementEmitter::LaneIndex ElementEmitter::toLaneIndex(Value value) {
   LaneIndex index;
   (isa<VectorType>(value.getType()) ? index.vector : index.scalar) = value;

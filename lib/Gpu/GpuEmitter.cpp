@@ -86,28 +86,6 @@ Value GpuEmitter::getLimit(int64_t end) {
   return valid ? arith::SelectOp::create(builder, valid, getIndex(end), getIndex(0)).getResult() : getIndex(end);
 }
 
-/// Sets `loops` to iteration `number`, the last loop innermost and counted in groups of `lanes`. Uses 32-bit divisions
-/// if they suffice: they are much faster.
-void GpuEmitter::setLoops(ArrayRef<unsigned> loops, Value number) {
-  if (loops.empty())
-    return;
-  auto getExtent = [&](unsigned loop) { return plan.variables[loop].extent / (loop == laneLoop ? lanes : 1); };
-  int64_t most = 1;
-  for (unsigned loop : loops)
-    most *= getExtent(loop);
-  bool isSmall = most <= std::numeric_limits<int32_t>::max();
-  Type index = builder.getIndexType(), type = isSmall ? builder.getI32Type() : builder.getI64Type();
-  number = arith::IndexCastUIOp::create(builder, type, number);
-  for (unsigned loop : llvm::reverse(loops.drop_front())) {
-    Value extent = arith::ConstantOp::create(builder, builder.getIntegerAttr(type, getExtent(loop)));
-    ivs[loop] = arith::IndexCastUIOp::create(builder, index, arith::RemUIOp::create(builder, number, extent));
-    number = arith::DivUIOp::create(builder, number, extent);
-  }
-  ivs[loops.front()] = arith::IndexCastUIOp::create(builder, index, number);
-  if (loops.back() == laneLoop)
-    ivs[*laneLoop] = arith::MulIOp::create(builder, ivs[*laneLoop], getIndex(lanes));
-}
-
 void GpuEmitter::emitIf(Value condition, function_ref<void()> body) {
   if (!condition)
     return body();

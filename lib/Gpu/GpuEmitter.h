@@ -42,7 +42,6 @@ private:
   void chooseKept();
   void placeThread();
   mlir::Value getLimit(int64_t end);
-  void setLoops(llvm::ArrayRef<unsigned> loops, mlir::Value number);
   llvm::SmallVector<mlir::Value> combineThreads(llvm::ArrayRef<unsigned> reductions,
                                                 llvm::ArrayRef<mlir::Value> partial);
   llvm::SmallVector<mlir::Value> getNeutrals(llvm::ArrayRef<unsigned> reductions);

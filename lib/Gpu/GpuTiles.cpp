@@ -13,8 +13,8 @@
 
 #include "GpuTiles.h"
 #include "GpuWriter.h"
-#include "meshwright/Codegen/ElementEmitter.h"
-#include "meshwright/Kernels/KernelBody.h"
+#include "TileElements.h"
+#include "meshwright/Support/Bytes.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/Support/MathExtras.h"
 #include <deque>
@@ -66,10 +66,8 @@ std::optional<GpuTiles> GpuTiles::match(dist::KernelOp kernel, int64_t alignment
         place.output = std::distance(results.begin(), output);
         continue;
       }
-      RankedTensorType type = schedule::getSignless(value.getType());
       place.scratch = found.scratchBytes;
-      found.scratchBytes +=
-          llvm::alignTo(type.getNumElements() * getMemoryType(type.getElementType()).getIntOrFloatBitWidth() / 8, 64);
+      found.scratchBytes += getSlotBytes(cast<RankedTensorType>(value.getType()));
     }
   return found;
 }
@@ -89,89 +87,6 @@ std::vector<GpuLaunchPlan> GpuTiles::planLaunches() {
     launches.push_back(launch);
   }
   return launches;
-}
-
-//===----------------------------------------------------------------------===//
-// Elements
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-/// Writes elements of planned values wherever its loops are set.
-class TileElements : ElementEmitter {
-public:
-  TileElements(const PlannedValues &values, LoopBuilder &builder, ValueRange pointers, int64_t alignment)
-      : ElementEmitter(*values.plan, builder, pointers, values.types, values.inputs.size()) {
-    this->alignment = alignment;
-    inColumns = true;
-  }
-
-  using ElementEmitter::combine;
-  void setLoop(std::optional<unsigned> loop, Value value) {
-    if (loop)
-      ivs[*loop] = value;
-  }
-  /// Computes so many elements along `loop` at a time.
-  void setLanes(unsigned loop, unsigned number) {
-    laneLoop = loop;
-    lanes = number;
-  }
-  Value evaluate(const LinearForm &form) { return toValue(emitIndex(form)); }
-
-  /// Computes all that `roots` read which no loop of `changing` changes, nor the nodes in `given`.
-  void prepare(ArrayRef<Node *> roots, ArrayRef<unsigned> changing, ArrayRef<const Node *> given);
-  /// The prepared elements, for later ones of the same outer index.
-  llvm::DenseMap<const Node *, Value> takePrepared() { return std::move(rowValues); }
-  void usePrepared(llvm::DenseMap<const Node *, Value> values) { rowValues = std::move(values); }
-  void forgetPrepared() { rowValues.clear(); }
-
-  /// The next element is another one.
-  void beginElement() { columnValues.clear(); }
-  void give(const Node *node, Value value) { columnValues[node] = value; }
-  void giveResult(unsigned reduction, Value value) { rowResults[reduction] = value; }
-  Value emit(Node *node) { return emitNode(node); }
-  /// The same in all lanes.
-  Value emitVector(Node *node) { return toVector(emitNode(node)); }
-  void storeAt(Value base, Value value, const LinearForm &position) { store(base, value, emitIndex(position)); }
-
-private:
-  bool changes(const Node *node, ArrayRef<unsigned> loops, ArrayRef<const Node *> given,
-               llvm::DenseMap<const Node *, bool> &known) const;
-};
-
-} // namespace
-
-bool TileElements::changes(const Node *node, ArrayRef<unsigned> loops, ArrayRef<const Node *> given,
-                           llvm::DenseMap<const Node *, bool> &known) const {
-  if (auto found = known.find(node); found != known.end())
-    return found->second;
-  auto isChanging = [&](const LinearForm &form) {
-    return llvm::any_of(form.terms, [&](const auto &term) {
-      return llvm::any_of(loops, [&](unsigned loop) { return plan.variables.isAlong(term.first, loop); });
-    });
-  };
-  bool result =
-      llvm::is_contained(given, node) || node->kind == Node::RowResult || isChanging(node->position) ||
-      llvm::any_of(node->indexForms, [&](const auto &form) { return isChanging(form.second); }) ||
-      llvm::any_of(node->operands, [&](Node *operand) { return changes(operand, loops, given, known); }) ||
-      llvm::any_of(node->extracts, [&](const auto &extract) { return changes(extract.second, loops, given, known); });
-  return known[node] = result;
-}
-
-void TileElements::prepare(ArrayRef<Node *> roots, ArrayRef<unsigned> changing, ArrayRef<const Node *> given) {
-  llvm::DenseMap<const Node *, bool> known;
-  SetVector<Node *> visited;
-  visited.insert(roots.begin(), roots.end());
-  inColumns = false;
-  rowValues.clear();
-  for (size_t next = 0; next != visited.size(); ++next) {
-    Node *node = visited[next];
-    if (!changes(node, changing, given, known))
-      emitNode(node);
-    else
-      visited.insert(node->operands.begin(), node->operands.end());
-  }
-  inColumns = true;
 }
 
 //===----------------------------------------------------------------------===//
@@ -198,6 +113,8 @@ private:
   };
   /// The two elements of a thread in each of its two rows of a result.
   using Fragment = SmallVector<Value>;
+  /// For each eight columns of scores, as operands of 16 bits, a word of each row.
+  using Words = SmallVector<SmallVector<Value>>;
 
   ValueRange addPointers(const PlannedValues &values);
   Value getAddress(Value value);
@@ -206,8 +123,7 @@ private:
   void placeMatrices();
   void placeThread();
   std::pair<Value, Value> getVisible();
-  void setGrid();
-  void setSummed(Value number);
+  void setRow(unsigned slot);
   void fixIndices(Matrix &matrix);
   SmallVector<Value> emitAlong(ValueRange sums);
   SmallVector<Value> emitTile(Value first, ValueRange sums);
@@ -219,10 +135,14 @@ private:
   void stageTransposed(Matrix &matrix, Value first);
   Value loadWord(Value row, int64_t pitch, int64_t begin, int64_t column);
   SmallVector<Value> loadLeft(Matrix &matrix);
+  SmallVector<Value> multiply(Matrix &matrix, ValueRange operand, int64_t column, int64_t step, ValueRange sums);
   Fragment multiplyScores(size_t product, unsigned column);
-  SmallVector<Value> emitElements(ArrayRef<SmallVector<Fragment>> scores, Value first, ValueRange sums);
+  void emitElement(ArrayRef<Value> scores, unsigned slot, Value isInside, MutableArrayRef<Value> sums,
+                   MutableArrayRef<SmallVector<Value>> factors);
+  SmallVector<Words> emitElements(ArrayRef<SmallVector<Fragment>> scores, Value first, MutableArrayRef<Value> sums);
+  Value round(Value sum, Type to);
   Value packPair(Value low, Value high);
-  SmallVector<Value> multiplyTarget(Matrix &matrix, ArrayRef<SmallVector<Value>> words, ValueRange sums);
+  SmallVector<Value> multiplyTarget(Matrix &matrix, const Words &words, ValueRange sums);
 
   SmallVector<Value> getNeutrals();
   void storeReductions(ValueRange sums);
@@ -239,6 +159,10 @@ private:
   size_t getNumReductionSums() const { return getPlan().reductions.size() * kSlots; }
   static int64_t getColumnTiles(const ScoreOperand &operand) {
     return llvm::divideCeil(operand.getSize(operand.depth), kColumns);
+  }
+  /// The neighbours along the depth that are loaded together.
+  static int64_t getLanes(const ScoreOperand &operand) {
+    return operand.getSize(operand.depth) % kVector == 0 ? kVector : 1;
   }
   static int64_t getSteps(const ScoreOperand &operand) {
     return llvm::divideCeil(operand.getSize(operand.depth), kContracted);
@@ -304,9 +228,8 @@ ValueRange TileWriter::addPointers(const PlannedValues &values) {
 
 TileWriter::Matrix TileWriter::makeMatrix(const ScoreOperand &operand) {
   auto made = std::make_unique<TileElements>(operand.planned, builder, addPointers(operand.planned), tiles.alignment);
-  if (std::optional<unsigned> depth = operand.getLoop(operand.depth);
-      depth && operand.getSize(operand.depth) % kVector == 0)
-    made->setLanes(*depth, kVector);
+  if (std::optional<unsigned> depth = operand.getLoop(operand.depth))
+    made->setLanes(*depth, getLanes(operand));
   return {&operand, std::move(made), 0, 0};
 }
 
@@ -361,20 +284,9 @@ void TileWriter::placeThread() {
     rows[slot] = add(add(firstOuter, scale(warp, kOuterOfWarp)), add(group, getIndex(slot * kColumns)));
 }
 
-/// Sets the loops of what is computed at the same time.
-void TileWriter::setGrid() {
-  Value rest = batch;
-  for (unsigned loop : llvm::reverse(pass.grid)) {
-    elements.setLoop(loop, remainder(rest, pass.getExtent(loop)));
-    rest = divide(rest, pass.getExtent(loop));
-  }
-}
-
-void TileWriter::setSummed(Value number) {
-  for (unsigned loop : llvm::reverse(pass.summed)) {
-    elements.setLoop(loop, remainder(number, pass.getExtent(loop)));
-    number = divide(number, pass.getExtent(loop));
-  }
+/// The elements that are computed next are those of a row of the thread, or of the last row if that is beyond.
+void TileWriter::setRow(unsigned slot) {
+  elements.setLoop(pass.outer, least(rows[slot], pass.getExtent(pass.outer) - 1));
 }
 
 /// The indices of a matrix's other dimensions, in the loops that are set.
@@ -386,16 +298,16 @@ void TileWriter::fixIndices(Matrix &matrix) {
 /// The tiles of the inner axis that this tile of the outer one reads: the first, and the end.
 std::pair<Value, Value> TileWriter::getVisible() {
   int64_t all = llvm::divideCeil(pass.getExtent(pass.inner), innerTile);
-  bool isLimited = llvm::any_of(pass.visible, [&](auto range) {
-    return range.first >= innerTile || llvm::divideCeil(range.second, innerTile) < static_cast<uint64_t>(all);
-  });
+  SmallVector<int32_t> bounds;
+  bool isLimited = false;
+  for (auto [begin, end] : pass.visible) {
+    int64_t first = begin / innerTile, last = std::min<int64_t>(llvm::divideCeil(end, innerTile), all);
+    isLimited |= first != 0 || last != all;
+    bounds.push_back(first);
+    bounds.push_back(last);
+  }
   if (!isLimited)
     return {getIndex(0), getIndex(all)};
-  SmallVector<int32_t> bounds;
-  for (auto [begin, end] : pass.visible) {
-    bounds.push_back(begin / innerTile);
-    bounds.push_back(std::min<int64_t>(llvm::divideCeil(end, innerTile), all));
-  }
   auto function = builder.getInsertionBlock()->getParent()->getParentOfType<LLVM::LLVMFuncOp>();
   std::string name = (function.getSymName() + "_visible").str();
   OpBuilder outside(function);
@@ -420,8 +332,7 @@ Value TileWriter::loadVector(Matrix &matrix, Value along, Value depth, int64_t l
   int64_t size = operand.getSize(operand.along), depthSize = operand.getSize(operand.depth);
   matrix.elements->beginElement();
   matrix.elements->setLoop(operand.getLoop(operand.along), least(along, size - 1));
-  bool isVector = depthSize % kVector == 0;
-  matrix.elements->setLoop(operand.getLoop(operand.depth), least(depth, depthSize - (isVector ? kVector : 1)));
+  matrix.elements->setLoop(operand.getLoop(operand.depth), least(depth, depthSize - getLanes(operand)));
   Value value = matrix.elements->emitVector(operand.planned.plan->stores.front().node);
   Value isInside = isLess(depth, getIndex(depthSize));
   if (size % limit != 0)
@@ -449,8 +360,7 @@ void TileWriter::forChunks(int64_t count, function_ref<SmallVector<Value>(Value)
 
 /// Puts `rows` rows of a matrix, from `first` on, side by side into shared memory at byte `begin`.
 void TileWriter::stage(Matrix &matrix, Value first, int64_t rows, int64_t begin) {
-  int64_t lanes = matrix.operand->getSize(matrix.operand->depth) % kVector == 0 ? kVector : 1,
-          pieces = getSteps(*matrix.operand) * kContracted / lanes;
+  int64_t lanes = getLanes(*matrix.operand), pieces = getSteps(*matrix.operand) * kContracted / lanes;
   auto load = [&](Value number) -> SmallVector<Value> {
     return {loadVector(matrix, add(first, divide(number, pieces)), scale(remainder(number, pieces), lanes), rows)};
   };
@@ -459,6 +369,12 @@ void TileWriter::stage(Matrix &matrix, Value first, int64_t rows, int64_t begin)
     LLVM::StoreOp::create(builder, value[0], getShared(add(scale(place, 2), getIndex(begin))), lanes * 2);
   };
   forChunks(rows * pieces, load, store);
+}
+
+/// A sum of f32 as an element of a tensor of type `to`.
+Value TileWriter::round(Value sum, Type to) {
+  Type element = getElementTypeOrSelf(to);
+  return element.isF32() ? sum : arith::TruncFOp::create(builder, element, sum).getResult();
 }
 
 /// Two 16-bit floats as a word. A pair that was just rounded is rounded together, by one instruction.
@@ -482,8 +398,7 @@ Value TileWriter::packPair(Value low, Value high) {
 /// are words.
 void TileWriter::stageTransposed(Matrix &matrix, Value first) {
   const ScoreOperand &operand = *matrix.operand;
-  int64_t lanes = operand.getSize(operand.depth) % kVector == 0 ? kVector : 1,
-          pieces = getColumnTiles(operand) * kColumns / lanes, pairs = innerTile / kPair;
+  int64_t lanes = getLanes(operand), pieces = getColumnTiles(operand) * kColumns / lanes, pairs = innerTile / kPair;
   auto load = [&](Value number) -> SmallVector<Value> {
     Value along = add(first, scale(remainder(number, pairs), kPair)), depth = scale(divide(number, pairs), lanes);
     return {loadVector(matrix, along, depth, innerTile), loadVector(matrix, add(along, getIndex(1)), depth, innerTile)};
@@ -527,83 +442,85 @@ SmallVector<Value> TileWriter::loadLeft(Matrix &matrix) {
 // Products
 //===----------------------------------------------------------------------===//
 
+/// Adds to columns 8 `column` to 8 `column` + 7 of a result the product of four words of a left operand and a matrix,
+/// at one step along what is contracted.
+SmallVector<Value> TileWriter::multiply(Matrix &matrix, ValueRange operand, int64_t column, int64_t step,
+                                        ValueRange sums) {
+  Value row = add(group, getIndex(column * kColumns));
+  Value right[] = {loadWord(row, matrix.pitch, matrix.begin, step * kContracted),
+                   loadWord(row, matrix.pitch, matrix.begin, step * kContracted + kColumns)};
+  return machine.multiply(builder, matrix.operand->planned.types.back().getElementType(), operand, right, sums);
+}
+
 /// Columns 8 `column` to 8 `column` + 7 of the scores of a product.
 TileWriter::Fragment TileWriter::multiplyScores(size_t product, unsigned column) {
   Matrix &matrix = inner[product];
-  Type element = matrix.operand->planned.types.back().getElementType();
   SmallVector<Value> sums(4, getZero(builder.getF32Type()));
-  Value row = add(group, getIndex(column * kColumns));
   for (int64_t step = 0; step != getSteps(*matrix.operand); ++step) {
-    Value right[] = {loadWord(row, matrix.pitch, matrix.begin, step * kContracted),
-                     loadWord(row, matrix.pitch, matrix.begin, step * kContracted + kColumns)};
-    sums = machine.multiply(builder, element, ArrayRef(left[product]).slice(step * 4, 4), right, sums);
+    sums = multiply(matrix, ArrayRef(left[product]).slice(step * 4, 4), column, step, sums);
   }
   return sums;
 }
 
-/// Adds the product of scores and a matrix: `words` has, for each eight columns of the scores, a pair in each row.
-SmallVector<Value> TileWriter::multiplyTarget(Matrix &matrix, ArrayRef<SmallVector<Value>> words, ValueRange sums) {
-  Type element = matrix.operand->planned.types.back().getElementType();
+/// Adds the product of scores and a matrix.
+SmallVector<Value> TileWriter::multiplyTarget(Matrix &matrix, const Words &words, ValueRange sums) {
   SmallVector<Value> added(sums);
-  for (int64_t column = 0; column != getColumnTiles(*matrix.operand); ++column) {
-    Value row = add(group, getIndex(column * kColumns));
+  for (int64_t column = 0; column != getColumnTiles(*matrix.operand); ++column)
     for (int64_t step = 0; step != innerTile / kContracted; ++step) {
-      Value right[] = {loadWord(row, matrix.pitch, matrix.begin, step * kContracted),
-                       loadWord(row, matrix.pitch, matrix.begin, step * kContracted + kColumns)};
       Value operand[] = {words[2 * step][0], words[2 * step][1], words[2 * step + 1][0], words[2 * step + 1][1]};
-      SmallVector<Value> next =
-          machine.multiply(builder, element, operand, right, ArrayRef(added).slice(column * 4, 4));
-      llvm::copy(next, added.begin() + column * 4);
+      llvm::copy(multiply(matrix, operand, column, step, ArrayRef(added).slice(column * 4, 4)),
+                 added.begin() + column * 4);
     }
-  }
   return added;
 }
 
-/// Computes the elements of a tile; adds what is reduced, and returns it followed by the words of what is multiplied.
-SmallVector<Value> TileWriter::emitElements(ArrayRef<SmallVector<Fragment>> scores, Value first, ValueRange sums) {
-  int64_t extent = pass.getExtent(pass.inner);
-  SmallVector<Value> added(sums.take_front(getNumReductionSums()));
-  std::vector<SmallVector<SmallVector<Value>>> words(pass.targets.size());
-  for (int64_t column = 0; column != innerTile / kColumns; ++column) {
+/// Computes the element whose scores these are, in the loops that are set: adds what is reduced to the sums of row
+/// `slot`, and appends what is multiplied. Elements that are not `isInside`, if that is given, add nothing.
+void TileWriter::emitElement(ArrayRef<Value> scores, unsigned slot, Value isInside, MutableArrayRef<Value> sums,
+                             MutableArrayRef<SmallVector<Value>> factors) {
+  elements.beginElement();
+  for (auto [product, score] : llvm::zip_equal(pass.products, scores))
+    elements.give(product.node, round(score, product.node->value.getType()));
+  auto orNothing = [&](Value value, TypedAttr nothing) {
+    return isInside ? select(isInside, value, arith::ConstantOp::create(builder, nothing)) : value;
+  };
+  for (auto [number, reduction] : llvm::enumerate(getPlan().reductions)) {
+    Value &sum = sums[number * kSlots + slot];
+    sum = elements.combine(reduction, sum, orNothing(elements.emit(reduced[number]), reduction.neutral));
+  }
+  for (auto [node, values] : llvm::zip_equal(multiplied, factors))
+    if (node) {
+      Value value = elements.emit(node);
+      values.push_back(orNothing(value, cast<TypedAttr>(builder.getZeroAttr(value.getType()))));
+    }
+}
+
+/// Computes the elements of a tile from index `first` of the inner axis on, and adds what is reduced to `sums`; the
+/// words of what is multiplied, for each target, by eight columns.
+SmallVector<TileWriter::Words> TileWriter::emitElements(ArrayRef<SmallVector<Fragment>> scores, Value first,
+                                                        MutableArrayRef<Value> sums) {
+  int64_t extent = pass.getExtent(pass.inner), numColumns = innerTile / kColumns;
+  bool isWhole = extent % innerTile == 0;
+  SmallVector<Words> words(pass.targets.size(), Words(numColumns));
+  for (int64_t column = 0; column != numColumns; ++column) {
     Value index = add(add(first, getIndex(column * kColumns)), scale(quad, kPair));
-    for (SmallVector<SmallVector<Value>> &target : words)
-      target.emplace_back();
     for (unsigned slot = 0; slot != kSlots; ++slot) {
       std::vector<SmallVector<Value>> pairs(pass.targets.size());
       elements.usePrepared(prepared[slot]);
-      elements.setLoop(pass.outer, least(rows[slot], pass.getExtent(pass.outer) - 1));
+      setRow(slot);
       for (unsigned number = 0; number != kPair; ++number) {
         Value at = add(index, getIndex(number));
-        elements.beginElement();
-        elements.setLoop(pass.inner, extent % innerTile == 0 ? at : least(at, extent - 1));
-        for (auto [product, fragments] : llvm::zip(pass.products, scores)) {
-          Value score = fragments[column][slot * kPair + number];
-          Type type = getElementTypeOrSelf(product.node->value.getType());
-          elements.give(product.node, type.isF32() ? score : arith::TruncFOp::create(builder, type, score).getResult());
-        }
-        Value isInside = extent % innerTile == 0 ? Value() : isLess(at, getIndex(extent));
-        auto orNothing = [&](Value value, TypedAttr nothing) {
-          return isInside ? select(isInside, value, arith::ConstantOp::create(builder, nothing)) : value;
-        };
-        for (auto [number, reduction] : llvm::enumerate(getPlan().reductions)) {
-          Value &sum = added[number * kSlots + slot];
-          sum = elements.combine(reduction, sum, orNothing(elements.emit(reduced[number]), reduction.neutral));
-        }
-        for (auto [target, node] : llvm::enumerate(multiplied))
-          if (node) {
-            Value value = elements.emit(node);
-            pairs[target].push_back(orNothing(value, cast<TypedAttr>(builder.getZeroAttr(value.getType()))));
-          }
+        elements.setLoop(pass.inner, isWhole ? at : least(at, extent - 1));
+        auto ofElement = llvm::map_to_vector(
+            scores, [&](ArrayRef<Fragment> fragments) { return fragments[column][slot * kPair + number]; });
+        emitElement(ofElement, slot, isWhole ? Value() : isLess(at, getIndex(extent)), sums, pairs);
       }
-      for (auto [target, pair] : llvm::enumerate(pairs))
+      for (auto [target, pair] : llvm::zip_equal(words, pairs))
         if (!pair.empty())
-          words[target].back().push_back(packPair(pair[0], pair[1]));
+          target[column].push_back(packPair(pair[0], pair[1]));
     }
   }
-  for (const auto &target : words)
-    for (const SmallVector<Value> &column : target)
-      llvm::append_range(added, column);
-  return added;
+  return words;
 }
 
 /// One tile of the inner axis, from index `first` on.
@@ -619,18 +536,12 @@ SmallVector<Value> TileWriter::emitTile(Value first, ValueRange sums) {
   for (size_t product = 0; product != pass.products.size(); ++product)
     for (int64_t column = 0; column != innerTile / kColumns; ++column)
       scores[product].push_back(multiplyScores(product, column));
-  SmallVector<Value> made = emitElements(scores, first, sums);
-  SmallVector<Value> next(ArrayRef(made).take_front(getNumReductionSums()));
-  size_t word = next.size();
-  for (std::optional<Matrix> &matrix : values) {
-    if (!matrix)
-      continue;
-    SmallVector<SmallVector<Value>> words;
-    for (int64_t column = 0; column != innerTile / kColumns; ++column, word += kSlots)
-      words.push_back({made[word], made[word + 1]});
-    llvm::append_range(next,
-                       multiplyTarget(*matrix, words, sums.slice(next.size(), getColumnTiles(*matrix->operand) * 4)));
-  }
+  SmallVector<Value> next(sums.take_front(getNumReductionSums()));
+  SmallVector<Words> words = emitElements(scores, first, next);
+  for (auto [matrix, ofTarget] : llvm::zip_equal(values, words))
+    if (matrix)
+      llvm::append_range(
+          next, multiplyTarget(*matrix, ofTarget, sums.slice(next.size(), getColumnTiles(*matrix->operand) * 4)));
   return next;
 }
 
@@ -650,7 +561,7 @@ SmallVector<Value> TileWriter::emitAlong(ValueRange sums) {
   SmallVector<const Node *> given =
       llvm::map_to_vector(pass.products, [](const ScoreProduct &product) -> const Node * { return product.node; });
   for (unsigned slot = 0; slot != kSlots; ++slot) {
-    elements.setLoop(pass.outer, least(rows[slot], pass.getExtent(pass.outer) - 1));
+    setRow(slot);
     elements.prepare(roots, pass.inner, given);
     prepared[slot] = elements.takePrepared();
   }
@@ -713,9 +624,7 @@ void TileWriter::storeReductions(ValueRange sums) {
 
 void TileWriter::storeProduct(const ScoreTarget &target, ValueRange sums) {
   Value base = getAddress(target.op->getResult(0));
-  Type type = getElementTypeOrSelf(target.op->getResult(0).getType());
   int64_t depth = target.operand->getSize(target.operand->depth);
-  auto round = [&](Value sum) { return type.isF32() ? sum : arith::TruncFOp::create(builder, type, sum).getResult(); };
   for (unsigned slot = 0; slot != kSlots; ++slot)
     emitIf(isLess(rows[slot], getIndex(pass.getExtent(pass.outer))), [&] {
       elements.setLoop(pass.outer, rows[slot]);
@@ -723,7 +632,7 @@ void TileWriter::storeProduct(const ScoreTarget &target, ValueRange sums) {
       for (int64_t column = 0; column != getColumnTiles(*target.operand); ++column)
         for (unsigned number = 0; number != kPair; ++number) {
           Value index = add(getIndex(column * kColumns + number), scale(quad, kPair));
-          Value value = round(sums[column * 4 + slot * kPair + number]);
+          Value value = round(sums[column * 4 + slot * kPair + number], target.op->getResult(0).getType());
           auto put = [&] { store(base, value, add(row, scale(index, target.stride))); };
           if ((column + 1) * kColumns <= depth)
             put();
@@ -736,12 +645,12 @@ void TileWriter::storeProduct(const ScoreTarget &target, ValueRange sums) {
 void TileWriter::emit() {
   placeMatrices();
   placeThread();
-  setGrid();
+  elements.setLoops(pass.grid, batch);
   int64_t numSummed = 1;
   for (unsigned loop : pass.summed)
     numSummed *= pass.getExtent(loop);
   auto loop = buildLoop(builder, 0, numSummed, 1, getNeutrals(), [&](Value number, ValueRange sums) {
-    setSummed(number);
+    elements.setLoops(pass.summed, number);
     return emitAlong(sums);
   });
   ValueRange sums = loop.getResults();

@@ -41,6 +41,9 @@ protected:
     bool empty() const { return reductions.empty() && stores.empty(); }
   };
 
+  /// Sets `loops` to iteration `number`, the last loop innermost and counted in groups of `lanes`. Uses 32-bit
+  /// divisions if they suffice: they are much faster.
+  void setLoops(llvm::ArrayRef<unsigned> loops, mlir::Value number);
   mlir::Value emitNode(Node *node);
   void prepareRowNodes(llvm::ArrayRef<Node *> roots);
   llvm::SmallVector<Node *> getRoots(const Stage &stage) const;
