@@ -15,10 +15,10 @@ using schedule::ProductEpilogue;
 namespace {
 
 /// A range of the device's memory, over all iterations of the loops around `op` and all micro-batches.
-struct Range {
+struct ByteRange {
   uint64_t begin, end;
 
-  Range(const Buffer &buffer, Operation *op, const net::LoopNest &nest) : begin(buffer.offset()) {
+  ByteRange(const Buffer &buffer, Operation *op, const net::LoopNest &nest) : begin(buffer.offset()) {
     end = begin + buffer.bytes() + (buffer.slots() > 1 ? (buffer.slots() - 1) * buffer.slot_bytes() : 0);
     net::LoopOp loop = nest.getLoop(op);
     // The bytes of the outermost loop come first; inner loops that do not move the buffer have no entry.
@@ -28,20 +28,21 @@ struct Range {
     for (auto [around, bytes] : llvm::zip(loops, buffer.iteration_bytes()))
       end += (around.getCount() - 1) * bytes;
   }
-  bool overlaps(const Range &other) const { return begin < other.end && other.begin < end; }
+  bool overlaps(const ByteRange &other) const { return begin < other.end && other.begin < end; }
 };
 
 } // namespace
 
 /// True if the outputs of `epilogue` overlap neither its inputs nor each other.
-static bool isApart(const Matmul &product, const Epilogue &epilogue, function_ref<Range(uint32_t)> getRange) {
-  SmallVector<Range> read = {getRange(product.lhs()), getRange(product.rhs())}, written = {getRange(epilogue.out())};
+static bool isApart(const Matmul &product, const Epilogue &epilogue, function_ref<ByteRange(uint32_t)> getRange) {
+  SmallVector<ByteRange> read = {getRange(product.lhs()), getRange(product.rhs())},
+                         written = {getRange(epilogue.out())};
   if (epilogue.has_bias())
     read.push_back(getRange(epilogue.bias()));
   if (epilogue.has_preactivation())
     written.push_back(getRange(epilogue.preactivation()));
-  auto overlapsRead = [&](const Range &range) {
-    return llvm::any_of(read, [&](const Range &other) { return range.overlaps(other); });
+  auto overlapsRead = [&](const ByteRange &range) {
+    return llvm::any_of(read, [&](const ByteRange &other) { return range.overlaps(other); });
   };
   return llvm::none_of(written, overlapsRead) && (written.size() == 1 || !written[0].overlaps(written[1]));
 }
@@ -68,7 +69,7 @@ void emit::addEpilogue(dist::MatmulOp op, dist::KernelOp kernel, const net::Loop
   if (found->preactivation)
     epilogue.set_preactivation(getBuffer(found->preactivation));
   epilogue.set_out(getBuffer(found->out));
-  auto getRange = [&](uint32_t buffer) { return Range(program.buffers(buffer), op, nest); };
+  auto getRange = [&](uint32_t buffer) { return ByteRange(program.buffers(buffer), op, nest); };
   if (!isApart(product.matmul(), epilogue, getRange))
     return table.add(product, "", "its result overlaps an operand that the GEMM or its epilogue still reads");
   table.add(product, describe(epilogue), "");
