@@ -58,7 +58,6 @@ private:
   SmallVector<Operation *> findStored(ArrayRef<unsigned> members, const llvm::DenseSet<unsigned> &inside) const;
   bool isComputedIn(Operation *op, const llvm::DenseSet<unsigned> &inside, bool alone) const;
   bool canPlan(dist::KernelOp kernel);
-  bool hasFixedSums;
   Value getMemory(Value value);
   OpBuilder getViewBuilder(Value value);
   void moveToEnd(Operation *op);
@@ -68,6 +67,7 @@ private:
   OpForms &forms;
   KernelMemory memory;
   KernelProblem problem;
+  bool hasFixedSums;
   /// Nodes whose values are in memory; the others are computed wherever they are read.
   SmallVector<bool> stored;
   /// The new values of old ones.

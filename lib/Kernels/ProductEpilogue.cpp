@@ -158,7 +158,7 @@ static double getTolerance(Type type) {
 }
 
 /// True if a vector along the last dimension of `product` runs along the elements that are adjacent in every matrix.
-static bool isAlongRows(dist::MatmulOp product, int64_t elements) {
+static bool isAlongRows(dist::MatmulOp product, uint64_t elements) {
   int64_t row = product.getOutStrides().end()[-2], column = product.getOutStrides().back();
   return column == 1 ? product.getN() == elements : row == 1 && product.getM() == elements;
 }
