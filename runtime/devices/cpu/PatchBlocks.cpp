@@ -164,9 +164,18 @@ void meshwright::runtime::storeSums(const ConvolutionProblem &problem, std::span
 
 namespace {
 
+/// True if sums of products of L and R are taken in A (`getSumType`).
+template <typename A, typename L, typename R>
+constexpr bool areSummedIn = std::is_same_v<A, Residue> == std::is_same_v<L, Residue> &&
+                             (!std::is_same_v<A, float> || (!std::is_same_v<L, double> && !std::is_same_v<R, double>));
+
 /// Adds the product of an element of each group to its sum. Strides of 1 are what vectors are made of.
 template <typename A, typename L, typename R>
-void addProducts(int64_t groups, const L *lhs, int64_t lhsStride, const R *rhs, int64_t rhsStride, A *sums) {
+void addProducts(int64_t groups, const std::byte *left, int64_t lhsStride, const std::byte *right, int64_t rhsStride,
+                 std::byte *target) {
+  const L *lhs = reinterpret_cast<const L *>(left);
+  const R *rhs = reinterpret_cast<const R *>(right);
+  A *sums = reinterpret_cast<A *>(target);
   if (lhsStride == 1 && rhsStride == 1) {
     for (int64_t g = 0; g != groups; ++g)
       sums[g] += widen<A>(lhs[g]) * widen<A>(rhs[g]);
@@ -175,6 +184,30 @@ void addProducts(int64_t groups, const L *lhs, int64_t lhsStride, const R *rhs, 
   for (int64_t g = 0; g != groups; ++g)
     sums[g] += widen<A>(lhs[g * lhsStride]) * widen<A>(rhs[g * rhsStride]);
 }
+
+template <typename A, typename T> void storeGroups(const ConvolutionProblem &p, const std::byte *sums, std::byte *out) {
+  for (int64_t g = 0; g != p.groups; ++g)
+    reinterpret_cast<T *>(out)[g * p.outGroup] = round(p, narrow<T>(reinterpret_cast<const A *>(sums)[g]));
+}
+
+/// The loops over groups for the types of a convolution.
+struct GroupLoops {
+  decltype(&addProducts<float, float, float>) add = nullptr;
+  decltype(&storeGroups<float, float>) store = nullptr;
+
+  explicit GroupLoops(const ConvolutionProblem &p) {
+    dispatchSum(p.getSumType(), [&](auto zero) {
+      using A = decltype(zero);
+      dispatchFloat(p.lhsType, [&](auto left) {
+        dispatchFloat(p.rhsType, [&](auto right) {
+          if constexpr (areSummedIn<A, decltype(left), decltype(right)>)
+            add = addProducts<A, decltype(left), decltype(right)>;
+        });
+      });
+      dispatchFloat(p.outType, [&](auto result) { store = storeGroups<A, decltype(result)>; });
+    });
+  }
+};
 
 /// Moves a position by so many iterations of a loop.
 void advance(Span &span, const PatchLoop &loop, int64_t iterations) {
@@ -197,20 +230,22 @@ template <typename Fn> void forEachPosition(const std::vector<PatchLoop> &loops,
   }
 }
 
-template <typename A, typename L, typename R, typename O>
-void convolveTyped(const ConvolutionProblem &p, int64_t from, int64_t to, const L *lhs, const R *rhs, O *out, A *sums) {
+} // namespace
+
+void meshwright::runtime::convolveGroups(const ConvolutionProblem &p, int64_t from, int64_t to, const std::byte *lhs,
+                                         const std::byte *rhs, std::byte *out, std::byte *sums) {
+  GroupLoops loops(p);
+  int64_t lhsSize = getSize(p.lhsType), rhsSize = getSize(p.rhsType), outSize = getSize(p.outType);
   auto computeRow = [&](const Span &row) {
     for (int64_t feature = 0; feature != p.features; ++feature) {
-      std::fill(sums, sums + p.groups, A(0));
+      std::memset(sums, 0, p.groups * getSize(p.getSumType()));
       auto addColumn = [&](const Span &column) {
         if (std::optional<int64_t> element = findElement(p, row, column))
-          addProducts<A>(p.groups, lhs + *element, p.lhsGroup, rhs + p.rhsStart + column.other + feature * p.rhsFeature,
-                         p.rhsGroup, sums);
+          loops.add(p.groups, lhs + *element * lhsSize, p.lhsGroup,
+                    rhs + (p.rhsStart + column.other + feature * p.rhsFeature) * rhsSize, p.rhsGroup, sums);
       };
       forEachPosition(p.depth, 0, Span{0, 1}, addColumn);
-      O *target = out + row.other + feature * p.outFeature;
-      for (int64_t g = 0; g != p.groups; ++g)
-        target[g * p.outGroup] = round(p, narrow<O>(sums[g]));
+      loops.store(p, sums, out + (row.other + feature * p.outFeature) * outSize);
     }
   };
   Span span{0, 1};
@@ -219,22 +254,4 @@ void convolveTyped(const ConvolutionProblem &p, int64_t from, int64_t to, const 
     forEachPosition(p.rows, 1, span, computeRow);
     advance(span, p.rows.front(), 1);
   }
-}
-
-} // namespace
-
-void meshwright::runtime::convolveGroups(const ConvolutionProblem &problem, int64_t from, int64_t to,
-                                         const std::byte *lhs, const std::byte *rhs, std::byte *out, std::byte *sums) {
-  dispatchSum(problem.getSumType(), [&](auto zero) {
-    using A = decltype(zero);
-    dispatchFloat(problem.lhsType, [&](auto left) {
-      dispatchFloat(problem.rhsType, [&](auto right) {
-        dispatchFloat(problem.outType, [&](auto result) {
-          convolveTyped<A>(problem, from, to, reinterpret_cast<const decltype(left) *>(lhs),
-                           reinterpret_cast<const decltype(right) *>(rhs), reinterpret_cast<decltype(result) *>(out),
-                           reinterpret_cast<A *>(sums));
-        });
-      });
-    });
-  });
 }
