@@ -80,16 +80,25 @@ inline void transpose(const float *from, int64_t stride, float *to, int64_t widt
   put(3, __builtin_shufflevector(high02, high13, 2, 6, 3, 7));
 }
 
+/// Packs `count` slivers of `width` x k elements, each with room for `depth`, from lines that have them side by side.
+/// A few lines at a time, of which the next are fetched: what lines have of the next sliver stays in the first-level
+/// cache.
+template <typename A, typename T, int width>
+void packLines(const T *__restrict from, int64_t count, int64_t k, int64_t depth, int64_t kStride, A *__restrict to) {
+  constexpr int64_t lines = 8;
+  for (int64_t begin = 0; begin < k; begin += lines)
+    for (int64_t sliver = 0, end = std::min(k, begin + lines); sliver != count; ++sliver)
+      for (int64_t p = begin; p != end; ++p) {
+        __builtin_prefetch(from + (p + lines) * kStride + sliver * width);
+#pragma clang loop unroll(full)
+        for (int i = 0; i != width; ++i)
+          to[(sliver * depth + p) * width + i] = widen<A>(from[p * kStride + sliver * width + i]);
+      }
+}
+
 /// Packs a sliver of `width` x k elements, k slowest.
 template <typename A, typename T, int width>
 void packSliver(const T *from, int64_t k, int64_t stride, int64_t kStride, A *to) {
-  if (stride == 1) {
-    for (int64_t p = 0; p != k; ++p)
-#pragma clang loop unroll(full)
-      for (int i = 0; i != width; ++i)
-        to[p * width + i] = widen<A>(from[p * kStride + i]);
-    return;
-  }
   int64_t begin = 0;
   if constexpr (std::is_same_v<A, float> && std::is_same_v<T, float>)
     for (; kStride == 1 && begin + 4 <= k; begin += 4) {
@@ -113,8 +122,11 @@ void packSlivers(const std::byte *source, int64_t size, int64_t k, int64_t depth
                  A *to) {
   const T *from = reinterpret_cast<const T *>(source);
   int64_t whole = size / width * width;
+  if (stride == 1)
+    packLines<A, T, width>(from, whole / width, k, depth, kStride, to);
   for (int64_t begin = 0; begin != whole; begin += width, to += width * depth) {
-    packSliver<A, T, width>(from + begin * stride, k, stride, kStride, to);
+    if (stride != 1)
+      packSliver<A, T, width>(from + begin * stride, k, stride, kStride, to);
     std::fill(to + width * k, to + width * depth, A(0));
   }
   if (whole == size)
@@ -129,22 +141,19 @@ template <typename A>
 using PackFn = void (*)(const std::byte *source, int64_t size, int64_t k, int64_t depth, int64_t stride,
                         int64_t kStride, A *to);
 
-/// The function that packs T into slivers of `width`, one of those that micro-kernels have.
+/// The function that packs T into slivers of `width`: the rows of a micro-kernel of A, or its columns in two vectors of
+/// 16 or 32 bytes or three of 64.
 template <typename A, typename T> PackFn<A> selectPack(int64_t width) {
-  switch (width) {
-  case 4:
-    return packSlivers<A, T, 4>;
-  case 6:
+  constexpr int lanes = 16 / sizeof(A);
+  if (width == 6)
     return packSlivers<A, T, 6>;
-  case 8:
+  if (width == 8)
     return packSlivers<A, T, 8>;
-  case 16:
-    return packSlivers<A, T, 16>;
-  case 24:
-    return packSlivers<A, T, 24>;
-  default:
-    return packSlivers<A, T, 48>;
-  }
+  if (width == 2 * lanes)
+    return packSlivers<A, T, 2 * lanes>;
+  if (width == 4 * lanes)
+    return packSlivers<A, T, 4 * lanes>;
+  return packSlivers<A, T, 12 * lanes>;
 }
 
 /// Writes m x n sums.
@@ -507,15 +516,16 @@ struct Division {
   bool byRows = false;
   int64_t piece = 0; ///< rows or columns
 
-  Division(const MatmulProblem &p, int threads) {
+  /// Pieces are of whole slivers of `rows` or `columns`.
+  Division(const MatmulProblem &p, int64_t rows, int64_t columns, int threads) {
     for (int64_t size : p.batch)
       batch *= size;
-    byRows = p.m >= p.n;
+    byRows = p.m > p.n;
     piece = byRows ? p.m : p.n;
     if (threads == 1 || batch >= 4 * threads || batch * p.m * p.n * p.k < minOperations)
       return;
     int64_t all = piece;
-    piece = roundUp((all - 1) / threads + 1, 48);
+    piece = roundUp((all - 1) / threads + 1, byRows ? rows : columns);
     pieces = (all - 1) / piece + 1;
   }
 };
@@ -524,7 +534,8 @@ template <typename A>
 void runTyped(const MatmulProblem &problem, const std::byte *lhs, const std::byte *rhs, std::byte *out,
               std::byte *scratch, int threads) {
   int64_t lhsSize = getSize(problem.lhsType), rhsSize = getSize(problem.rhsType), outSize = getSize(problem.outType);
-  Division division(problem, threads);
+  MicroKernel<A> kernel = selectMicroKernel<A>();
+  Division division(problem, kernel.rows, kernel.columns, threads);
   std::vector<std::array<int64_t, 3>> offsets;
   offsets.reserve(division.batch);
   forEachInBatch(problem, [&](int64_t l, int64_t r, int64_t o) { offsets.push_back({l, r, o}); });

@@ -61,14 +61,21 @@ bool describe(dnnl_memory_desc_t &desc, DType type, const MatmulProblem &p, cons
   return dnnl_memory_desc_init_by_strides(&desc, n, dims, getType(type), strides) == dnnl_success;
 }
 
-/// True if the own loops are faster than the library: with vectors of 256 bits, it reads a transposed left operand at
-/// 40 to 75 % of the rate of others.
+/// True if the own loops are faster than the library. Without AVX-512 it packs no operand of a product with few rows or
+/// columns (`nocopy_checker_avx2` in its src/cpu/x64/gemm/gemm_driver.cpp has the condition), and then it reads lines
+/// of k at a half of its rate where they compete for places in the first-level cache: those of a transposed left
+/// operand, and those of a right one that are multiples of 2 KiB apart.
 bool isSlowInLibrary(const MatmulProblem &p) {
 #if defined(__x86_64__)
-  constexpr int64_t fewest = 64;
-  return !__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-         p.lhsType == F32 && p.rhsType == F32 && p.outType == F32 && p.lhsRow == 1 && p.lhsColumn != 1 &&
-         p.m >= fewest && p.n >= fewest && p.k >= fewest;
+  constexpr int64_t fewest = 64, farApart = 2048 / sizeof(float);
+  constexpr double mostUnpacked = 0.0038;
+  if (__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") ||
+      p.lhsType != F32 || p.rhsType != F32 || p.outType != F32 || p.n < fewest || p.k < fewest)
+    return false;
+  bool isUnpacked = 1.0 / p.m + 1.0 / p.n >= mostUnpacked;
+  bool isTransposed = p.lhsRow == 1 && p.lhsColumn != 1 && p.m >= fewest;
+  bool isFarApart = p.rhsColumn == 1 && p.rhsRow % farApart == 0 && p.m >= 8;
+  return isUnpacked && (isTransposed || isFarApart);
 #else
   return false;
 #endif

@@ -44,6 +44,11 @@ template <typename T, int vectorBytes, int rows, int vectors>
   using Vector = VectorOf<T, vectorBytes>;
   constexpr int lanes = vectorBytes / sizeof(T), columns = vectors * lanes;
   Vector sum[rows][vectors] = {};
+  // The places of the sums are needed at the end, and all at once.
+#pragma clang loop unroll(full)
+  for (int i = 0; i != rows; ++i)
+    for (int begin = 0; begin < columns * static_cast<int>(sizeof(T)); begin += 64)
+      __builtin_prefetch(reinterpret_cast<const std::byte *>(to + i * stride) + begin, 1);
   for (int64_t p = 0; p != k; ++p, a += rows, b += columns) {
     Vector right[vectors];
 #pragma clang loop unroll(full)

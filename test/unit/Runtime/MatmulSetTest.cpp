@@ -15,8 +15,8 @@ using namespace meshwright::test;
 
 namespace {
 
-void run(Product &product) {
-  auto set = MatmulSet::create();
+void run(Product &product, int threads = 1) {
+  auto set = MatmulSet::create(threads);
   ASSERT_TRUE(set.ok());
   auto number = (*set)->prepare(product.matmul, product.lhs.bytes.data(), product.rhs.bytes.data(),
                                 product.out.bytes.data(), "product");
@@ -54,6 +54,20 @@ TEST(MatmulSet, SizesBeyondOneBlock) {
       Product product(random, type, type, {}, m, n, k);
       run(product);
     }
+}
+
+/// Sizes on both sides of those from which on rules and threads divide the work; some lines are 2 KiB long.
+TEST(MatmulSet, SizesOfTraining) {
+  Random random;
+  for (int round = 0; round != 10; ++round) {
+    SCOPED_TRACE(random.describe(round));
+    int64_t m = random.pick(round % 4 == 0 ? 1 : 60, 150), n = round % 3 == 0 ? 512 : random.pick(60, 300);
+    int64_t k = random.pick(60, round % 5 == 0 ? 270 : 80);
+    int threads = static_cast<int>(random.pick(1, 4));
+    SCOPED_TRACE(fmt::format("{}x{}x{} on {} threads", m, n, k, threads));
+    Product product(random, F32, F32, {}, m, n, k);
+    run(product, threads);
+  }
 }
 
 TEST(MatmulSet, EmptySumsAreZero) {
