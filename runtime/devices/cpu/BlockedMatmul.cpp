@@ -528,38 +528,68 @@ struct Division {
     piece = roundUp((all - 1) / threads + 1, byRows ? rows : columns);
     pieces = (all - 1) / piece + 1;
   }
+
+  /// The product of the piece that begins at row or column `begin`.
+  MatmulProblem getPiece(const MatmulProblem &p, int64_t begin) const {
+    MatmulProblem own = p;
+    (byRows ? own.m : own.n) = std::min(piece, (byRows ? p.m : p.n) - begin);
+    return own;
+  }
 };
 
-template <typename A>
-void runTyped(const MatmulProblem &problem, const std::byte *lhs, const std::byte *rhs, std::byte *out,
-              std::byte *scratch, int threads) {
-  int64_t lhsSize = getSize(problem.lhsType), rhsSize = getSize(problem.rhsType), outSize = getSize(problem.outType);
-  MicroKernel<A> kernel = selectMicroKernel<A>();
-  Division division(problem, kernel.rows, kernel.columns, threads);
-  std::vector<std::array<int64_t, 3>> offsets;
-  offsets.reserve(division.batch);
-  forEachInBatch(problem, [&](int64_t l, int64_t r, int64_t o) { offsets.push_back({l, r, o}); });
-  int64_t ofThread = ScratchSizes(problem).getTotal();
-  bool isSmall = division.batch * problem.m * problem.n * problem.k < minOperations;
-  divide(isSmall ? 1 : threads, division.batch * division.pieces, 1, [&](int part, int64_t begin, int64_t end) {
-    MatmulProblem own = problem;
-    for (int64_t at = begin; at != end; ++at) {
-      auto [l, r, o] = offsets[at / division.pieces];
-      int64_t from = at % division.pieces * division.piece;
-      (division.byRows ? own.m : own.n) = std::min(division.piece, (division.byRows ? problem.m : problem.n) - from);
-      l += division.byRows ? from * problem.lhsRow : 0;
-      r += division.byRows ? 0 : from * problem.rhsColumn;
-      o += from * (division.byRows ? problem.outRow : problem.outColumn);
-      Product<A>(own, scratch + part * ofThread * static_cast<int64_t>(sizeof(double)))
-          .run(lhs + l * lhsSize, rhs + r * rhsSize, out + o * outSize);
-    }
-  });
+/// Calls `fn` with a zero of the type in which sums are taken.
+template <typename Fn> void dispatchSum(const MatmulProblem &p, Fn &&fn) {
+  if (!isFloat(p.outType))
+    fn(uint64_t(0));
+  else if (p.lhsType == F64 || p.rhsType == F64 || p.outType == F64)
+    fn(double(0));
+  else
+    fn(float(0));
 }
+
+/// A product whose sums have type A, on several threads.
+template <typename A> class DividedProduct {
+public:
+  DividedProduct(const MatmulProblem &problem, int threads)
+      : problem(problem), threads(threads),
+        division(problem, selectMicroKernel<A>().rows, selectMicroKernel<A>().columns, threads),
+        ofThread(ScratchSizes(division.getPiece(problem, 0)).getTotal() * static_cast<int64_t>(sizeof(A))) {}
+
+  size_t getScratchBytes() const { return threads * ofThread; }
+
+  void run(const std::byte *lhs, const std::byte *rhs, std::byte *out, std::byte *scratch) {
+    int64_t lhsSize = getSize(problem.lhsType), rhsSize = getSize(problem.rhsType), outSize = getSize(problem.outType);
+    std::vector<std::array<int64_t, 3>> offsets;
+    offsets.reserve(division.batch);
+    forEachInBatch(problem, [&](int64_t l, int64_t r, int64_t o) { offsets.push_back({l, r, o}); });
+    bool isSmall = division.batch * problem.m * problem.n * problem.k < minOperations;
+    divide(isSmall ? 1 : threads, division.batch * division.pieces, 1, [&](int part, int64_t begin, int64_t end) {
+      for (int64_t at = begin; at != end; ++at) {
+        auto [l, r, o] = offsets[at / division.pieces];
+        int64_t from = at % division.pieces * division.piece;
+        l += division.byRows ? from * problem.lhsRow : 0;
+        r += division.byRows ? 0 : from * problem.rhsColumn;
+        o += from * (division.byRows ? problem.outRow : problem.outColumn);
+        MatmulProblem own = division.getPiece(problem, from);
+        Product<A>(own, scratch + part * ofThread).run(lhs + l * lhsSize, rhs + r * rhsSize, out + o * outSize);
+      }
+    });
+  }
+
+private:
+  const MatmulProblem &problem;
+  int threads;
+  Division division;
+  /// Bytes of scratch memory.
+  int64_t ofThread;
+};
 
 } // namespace
 
 size_t meshwright::runtime::getBlockedMatmulScratch(const MatmulProblem &problem, int threads) {
-  return threads * ScratchSizes(problem).getTotal() * sizeof(double);
+  size_t bytes = 0;
+  dispatchSum(problem, [&](auto zero) { bytes = DividedProduct<decltype(zero)>(problem, threads).getScratchBytes(); });
+  return bytes;
 }
 
 void meshwright::runtime::runBlockedMatmul(const MatmulProblem &problem, const std::byte *lhs, const std::byte *rhs,
@@ -571,9 +601,6 @@ void meshwright::runtime::runBlockedMatmul(const MatmulProblem &problem, const s
     return runTwinMatmul(problem, lhs, rhs, out, scratch, threads);
   if (problem.outType == RESIDUE)
     return runResidueMatmul(problem, lhs, rhs, out);
-  if (!isFloat(problem.outType))
-    return runTyped<uint64_t>(problem, lhs, rhs, out, scratch, threads);
-  if (problem.lhsType == F64 || problem.rhsType == F64 || problem.outType == F64)
-    return runTyped<double>(problem, lhs, rhs, out, scratch, threads);
-  runTyped<float>(problem, lhs, rhs, out, scratch, threads);
+  dispatchSum(problem,
+              [&](auto zero) { DividedProduct<decltype(zero)>(problem, threads).run(lhs, rhs, out, scratch); });
 }
