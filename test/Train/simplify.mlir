@@ -50,6 +50,23 @@ func.func @layout(%x: tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<3x2xf32>, ten
 
 // -----
 
+// Tests that elements are transposed before they are padded, unless the padded tensor is read elsewhere.
+// CHECK-LABEL: func.func @transposed_pad
+func.func @transposed_pad(%x: tensor<2x1x3xf32>, %v: tensor<f32>) -> (tensor<8x2x7xf32>, tensor<2x8x7xf32>, tensor<8x2x7xf32>) {
+  // CHECK: %[[T:.*]] = net.transpose %arg0 dims = [1, 0, 2] : tensor<2x1x3xf32> -> tensor<1x2x3xf32>
+  // CHECK-NEXT: %[[P:.*]] = net.pad %[[T]], %arg1 low = [5, 0, 1] high = [2, 0, 1] interior = [0, 0, 1] : tensor<1x2x3xf32>, tensor<f32> -> tensor<8x2x7xf32>
+  %0 = net.pad %x, %v low = [0, 5, 1] high = [0, 2, 1] interior = [0, 0, 1] : tensor<2x1x3xf32>, tensor<f32> -> tensor<2x8x7xf32>
+  %1 = net.transpose %0 dims = [1, 0, 2] : tensor<2x8x7xf32> -> tensor<8x2x7xf32>
+  // CHECK-NEXT: %[[Q:.*]] = net.pad %arg0, %arg1 low = [0, 6, 1]
+  %2 = net.pad %x, %v low = [0, 6, 1] high = [0, 1, 1] interior = [0, 0, 1] : tensor<2x1x3xf32>, tensor<f32> -> tensor<2x8x7xf32>
+  // CHECK-NEXT: %[[U:.*]] = net.transpose %[[Q]]
+  %3 = net.transpose %2 dims = [1, 0, 2] : tensor<2x8x7xf32> -> tensor<8x2x7xf32>
+  // CHECK-NEXT: return %[[P]], %[[Q]], %[[U]]
+  return %1, %2, %3 : tensor<8x2x7xf32>, tensor<2x8x7xf32>, tensor<8x2x7xf32>
+}
+
+// -----
+
 // Tests that a transposed product is that of the exchanged factors where the left one has the innermost dimension, and
 // that the rest of the transposition stays, as does a product with another use.
 

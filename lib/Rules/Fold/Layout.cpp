@@ -2,6 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Operations that move elements become fewer, move fewer elements, or read and write them in rows.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Attach.h"
@@ -61,6 +63,20 @@ static Value foldTransposedDot(TransposeOp op, NetBuilder &build) {
   return build.transpose(exchanged, permutation);
 }
 
+/// Elements are transposed before they are padded: there are fewer of them.
+static Value foldTransposedPad(TransposeOp op, NetBuilder &build) {
+  auto pad = op.getOperand().getDefiningOp<PadOp>();
+  if (!pad || !pad->hasOneUse())
+    return {};
+  auto permute = [&](ArrayRef<int64_t> sizes) {
+    return llvm::map_to_vector(op.getPermutation(), [&](int64_t dim) { return sizes[dim]; });
+  };
+  Value inner = build.transpose(pad.getOperand(), op.getPermutation());
+  inherit(inner.getDefiningOp(), op, Inherit::Replacement);
+  return PadOp::create(build.builder, build.location, op.getType(), inner, pad.getValue(), permute(pad.getLow()),
+                       permute(pad.getHigh()), permute(pad.getInterior()));
+}
+
 static Value foldTranspose(TransposeOp op, NetBuilder &build) {
   if (llvm::is_sorted(op.getPermutation()))
     return op.getOperand();
@@ -70,6 +86,8 @@ static Value foldTranspose(TransposeOp op, NetBuilder &build) {
       permutation.push_back(inner.getPermutation()[dim]);
     return build.transpose(inner.getOperand(), permutation);
   }
+  if (Value padded = foldTransposedPad(op, build))
+    return padded;
   return foldTransposedDot(op, build);
 }
 
