@@ -24,6 +24,8 @@ void schedule::buildPipeline(mlir::OpPassManager &manager, const Options &option
   manager.addPass(createLowerLoopsPass());
   // Invariant operands are known by their places now, and sums have one form. What several products read becomes equal.
   manager.addPass(createShareProductsPass());
+  // The products that read the stacks of all iterations are known now.
+  manager.addPass(createReuseStacksPass());
   manager.addPass(mlir::createCSEPass());
   // From here on a pipeline is many functions, which share only variables.
   manager.addPass(createCutTasksPass());

@@ -120,6 +120,38 @@ def ShareProductsPass : Pass<"dist-schedule-share-products", "mlir::ModuleOp"> {
                     Statistic<"numAfter", "after", "Sums and stacks that are computed after a loop">];
 }
 
+def ReuseStacksPass : Pass<"dist-schedule-reuse-stacks", "mlir::ModuleOp"> {
+  let summary = "reads carried values from the stacks of what they become";
+  let description = [{
+    A stack of a carried value holds what the stack of the next values holds, shifted by an iteration, after the value
+    that the loop begins with. Where both are stacked and only products that sum over the iterations read the first, they
+    read the second in its place, and the value at the beginning by products of their own. The results of these products
+    together have no more bytes than the stack. Functions whose sums have a fixed order are left alone.
+
+    Example:
+    ```mlir
+    %i = net.loop count = 8
+    %c = net.carry %h in %i : tensor<2x4xf32>
+    %y = net.tanh %c : tensor<2x4xf32>
+    %a = net.stack %c in %i : tensor<2x4xf32> -> tensor<8x2x4xf32>
+    %b = net.stack %y in %i : tensor<2x4xf32> -> tensor<8x2x4xf32>
+    %n = net.next %y for %c : tensor<2x4xf32>
+    net.end_loop %i
+    %p = net.dot %a, %d batch = [] x [] contract = [0, 1] x [0, 1] : tensor<8x2x4xf32>, tensor<8x2x3xf32> -> tensor<4x3xf32>
+    // after the loop becomes
+    %h1 = net.reshape %h : tensor<2x4xf32> -> tensor<1x2x4xf32>
+    %d0 = net.slice %d starts = [0, 0, 0] limits = [1, 2, 3] steps = [1, 1, 1] : tensor<8x2x3xf32> -> tensor<1x2x3xf32>
+    %p0 = net.dot %h1, %d0 batch = [] x [] contract = [0, 1] x [0, 1] : tensor<1x2x4xf32>, tensor<1x2x3xf32> -> tensor<4x3xf32>
+    %b0 = net.slice %b starts = [0, 0, 0] limits = [7, 2, 4] steps = [1, 1, 1] : tensor<8x2x4xf32> -> tensor<7x2x4xf32>
+    %d1 = net.slice %d starts = [1, 0, 0] limits = [8, 2, 3] steps = [1, 1, 1] : tensor<8x2x3xf32> -> tensor<7x2x3xf32>
+    %p1 = net.dot %b0, %d1 batch = [] x [] contract = [0, 1] x [0, 1] : tensor<7x2x4xf32>, tensor<7x2x3xf32> -> tensor<4x3xf32>
+    %p = net.add %p0, %p1 : tensor<4x3xf32>
+    ```
+  }];
+  let dependentDialects = ["::meshwright::net::NetDialect"];
+  let statistics = [Statistic<"numStacks", "stacks", "Stacks of carried values that are not made any more">];
+}
+
 def PadProductsPass : Pass<"dist-schedule-pad-products", "mlir::ModuleOp"> {
   let summary = "gives matrices of 16-bit floats rows that begin at multiples of 16 bytes";
   let description = [{
