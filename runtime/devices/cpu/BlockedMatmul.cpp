@@ -529,11 +529,9 @@ struct Division {
     pieces = (all - 1) / piece + 1;
   }
 
-  /// The product of the piece that begins at row or column `begin`.
-  MatmulProblem getPiece(const MatmulProblem &p, int64_t begin) const {
-    MatmulProblem own = p;
+  /// Gives `own`, a copy of the product `p`, the size of the piece that begins at row or column `begin`.
+  void cut(MatmulProblem &own, const MatmulProblem &p, int64_t begin) const {
     (byRows ? own.m : own.n) = std::min(piece, (byRows ? p.m : p.n) - begin);
-    return own;
   }
 };
 
@@ -552,8 +550,11 @@ template <typename A> class DividedProduct {
 public:
   DividedProduct(const MatmulProblem &problem, int threads)
       : problem(problem), threads(threads),
-        division(problem, selectMicroKernel<A>().rows, selectMicroKernel<A>().columns, threads),
-        ofThread(ScratchSizes(division.getPiece(problem, 0)).getTotal() * static_cast<int64_t>(sizeof(A))) {}
+        division(problem, selectMicroKernel<A>().rows, selectMicroKernel<A>().columns, threads) {
+    MatmulProblem first = problem;
+    division.cut(first, problem, 0);
+    ofThread = ScratchSizes(first).getTotal() * static_cast<int64_t>(sizeof(A));
+  }
 
   size_t getScratchBytes() const { return threads * ofThread; }
 
@@ -564,13 +565,14 @@ public:
     forEachInBatch(problem, [&](int64_t l, int64_t r, int64_t o) { offsets.push_back({l, r, o}); });
     bool isSmall = division.batch * problem.m * problem.n * problem.k < minOperations;
     divide(isSmall ? 1 : threads, division.batch * division.pieces, 1, [&](int part, int64_t begin, int64_t end) {
+      MatmulProblem own = problem;
       for (int64_t at = begin; at != end; ++at) {
         auto [l, r, o] = offsets[at / division.pieces];
         int64_t from = at % division.pieces * division.piece;
         l += division.byRows ? from * problem.lhsRow : 0;
         r += division.byRows ? 0 : from * problem.rhsColumn;
         o += from * (division.byRows ? problem.outRow : problem.outColumn);
-        MatmulProblem own = division.getPiece(problem, from);
+        division.cut(own, problem, from);
         Product<A>(own, scratch + part * ofThread).run(lhs + l * lhsSize, rhs + r * rhsSize, out + o * outSize);
       }
     });
@@ -580,7 +582,7 @@ private:
   const MatmulProblem &problem;
   int threads;
   Division division;
-  /// Bytes of scratch memory.
+  /// Bytes of scratch memory, which no piece needs more of than the first.
   int64_t ofThread;
 };
 

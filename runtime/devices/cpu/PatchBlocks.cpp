@@ -137,6 +137,13 @@ template <typename Fn> static void dispatchFloat(DType type, Fn &&fn) {
   });
 }
 
+/// Stores neighbouring sums, `stride` elements apart.
+template <typename A, typename T>
+static void storeLine(const ConvolutionProblem &problem, const A *sums, int64_t count, T *to, int64_t stride) {
+  for (int64_t i = 0; i != count; ++i)
+    to[i * stride] = round(problem, narrow<T>(sums[i]));
+}
+
 template <typename A>
 static void storeTyped(const ConvolutionProblem &problem, std::span<const Span> rows, const std::byte *sums,
                        std::byte *out) {
@@ -146,9 +153,8 @@ static void storeTyped(const ConvolutionProblem &problem, std::span<const Span> 
     for (const Span &row : rows)
       for (int64_t i = 0; i != row.length; ++i) {
         const A *from = reinterpret_cast<const A *>(sums) + (row.begin + i) * problem.features;
-        T *to = reinterpret_cast<T *>(out) + row.other + i * inner;
-        for (int64_t n = 0; n != problem.features; ++n)
-          to[n * problem.outFeature] = round(problem, narrow<T>(from[n]));
+        storeLine(problem, from, problem.features, reinterpret_cast<T *>(out) + row.other + i * inner,
+                  problem.outFeature);
       }
   });
 }
@@ -186,8 +192,7 @@ void addProducts(int64_t groups, const std::byte *left, int64_t lhsStride, const
 }
 
 template <typename A, typename T> void storeGroups(const ConvolutionProblem &p, const std::byte *sums, std::byte *out) {
-  for (int64_t g = 0; g != p.groups; ++g)
-    reinterpret_cast<T *>(out)[g * p.outGroup] = round(p, narrow<T>(reinterpret_cast<const A *>(sums)[g]));
+  storeLine(p, reinterpret_cast<const A *>(sums), p.groups, reinterpret_cast<T *>(out), p.outGroup);
 }
 
 /// The loops over groups for the types of a convolution.
