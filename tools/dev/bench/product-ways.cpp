@@ -10,15 +10,16 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "meshwright/runtime/Arena.h"
 #include "meshwright/runtime/MatmulProblem.h"
 #include "meshwright/runtime/MatmulSet.h"
 #include "runtime/devices/cpu/BlockedMatmul.h"
 #include "runtime/devices/cpu/Threads.h"
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <fmt/format.h>
-#include <limits>
 #include <oneapi/dnnl/dnnl.h>
 
 using namespace meshwright;
@@ -64,7 +65,7 @@ std::vector<float> makeMatrix(int64_t size) {
 
 std::byte *bytesOf(std::vector<float> &values) { return reinterpret_cast<std::byte *>(values.data()); }
 
-/// GFLOP/s of the three ways; of none if they disagree.
+/// GFLOP/s of the three ways; zeros if they disagree or one fails.
 std::array<double, 3> measure(const Shape &shape, int threads, int rounds) {
   auto [network, m, n, k, transposed] = shape;
   std::vector<float> lhs = makeMatrix(m * k), rhs = makeMatrix(k * n);
@@ -84,11 +85,9 @@ std::array<double, 3> measure(const Shape &shape, int threads, int rounds) {
   MatmulProblem problem = getProblem(matmul);
   std::array<std::vector<float>, 3> outs;
   outs.fill(std::vector<float>(m * n));
-  // Room to begin at a multiple of 64.
-  std::vector<std::byte> scratch(getBlockedMatmulScratch(problem, threads) + 64);
-  auto *aligned = reinterpret_cast<std::byte *>((reinterpret_cast<uintptr_t>(scratch.data()) + 63) / 64 * 64);
+  Arena scratch;
   auto set = MatmulSet::create(threads);
-  if (!set.ok())
+  if (!set.ok() || !scratch.allocate(getBlockedMatmulScratch(problem, threads)).ok())
     return {};
   auto number = (*set)->prepare(matmul, bytesOf(lhs), bytesOf(rhs), bytesOf(outs[2]), shape.network);
   if (!number.ok() || !(*set)->finish().ok())
@@ -96,7 +95,7 @@ std::array<double, 3> measure(const Shape &shape, int threads, int rounds) {
   LibraryThreads library(threads);
   auto run = [&, m = m, n = n, k = k, transposed = transposed](int way) {
     if (way == 0)
-      runBlockedMatmul(problem, bytesOf(lhs), bytesOf(rhs), bytesOf(outs[0]), aligned, threads);
+      runBlockedMatmul(problem, bytesOf(lhs), bytesOf(rhs), bytesOf(outs[0]), scratch.data(), threads);
     else if (way == 1)
       dnnl_sgemm(transposed ? 'T' : 'N', 'N', m, n, k, 1, lhs.data(), transposed ? m : k, rhs.data(), n, 0,
                  outs[1].data(), n);
@@ -131,7 +130,7 @@ int main(int argc, char **argv) {
   for (const Shape &shape : shapes) {
     auto [own, library, program] = measure(shape, threads, rounds);
     if (program == 0) {
-      fmt::print(stderr, "product-ways: the ways disagree on {} x {} x {}\n", shape.m, shape.n, shape.k);
+      fmt::print(stderr, "product-ways: the ways disagree on {} x {} x {}, or one fails\n", shape.m, shape.n, shape.k);
       return 1;
     }
     sum += std::log(program / std::max(own, library));
