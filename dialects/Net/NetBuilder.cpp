@@ -103,6 +103,13 @@ Value NetBuilder::slice(Value x, Dims starts, Dims limits, Dims steps) {
   return SliceOp::create(builder, location, typeOf(x).clone(shape), x, starts, limits, steps);
 }
 
+Value NetBuilder::cut(Value x, int64_t dim, int64_t begin, int64_t end) {
+  SmallVector<int64_t> starts(typeOf(x).getRank(), 0), limits(shapeOf(x)), steps(starts.size(), 1);
+  starts[dim] = begin;
+  limits[dim] = end;
+  return slice(x, starts, limits, steps);
+}
+
 Value NetBuilder::pad(Value x, double value, Dims low, Dims high, Dims interior) {
   SmallVector<int64_t> shape;
   bool changes = false;

@@ -53,6 +53,8 @@ public:
   /// Reverses `x` along `dims`.
   Value reverse(Value x, Dims dims);
   Value slice(Value x, Dims starts, Dims limits, Dims steps);
+  /// Elements [begin, end) of `x` along `dim`.
+  Value cut(Value x, int64_t dim, int64_t begin, int64_t end);
   Value pad(Value x, double value, Dims low, Dims high, Dims interior);
   /// The box of `shape` in `x` that begins at `starts`, clamped; `x` with `box` written there.
   Value dynamicSlice(Value x, mlir::ValueRange starts, Dims shape);

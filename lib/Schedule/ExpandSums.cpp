@@ -88,12 +88,8 @@ void Expansion::replace(Value value) {
 
 /// Part number `part` of `value` along `dim`; the last one may be shorter.
 Value Expansion::slice(Value value, int64_t dim, int64_t part) {
-  ArrayRef<int64_t> shape = net::shapeOf(value);
-  SmallVector<int64_t> starts(shape.size(), 0), limits(shape), steps(shape.size(), 1);
-  auto extent = static_cast<int64_t>(llvm::divideCeil(shape[dim], parts));
-  starts[dim] = part * extent;
-  limits[dim] = std::min(starts[dim] + extent, shape[dim]);
-  return keep(build.slice(value, starts, limits, steps));
+  int64_t size = net::shapeOf(value)[dim], extent = static_cast<int64_t>(llvm::divideCeil(size, parts));
+  return keep(build.cut(value, dim, part * extent, std::min((part + 1) * extent, size)));
 }
 
 /// The reduction of `value` over `dims`. If dimensions that stay follow these, each of their elements is a column,
@@ -130,10 +126,7 @@ void Expansion::expandReduce(net::ReduceOp reduce) {
   Value sums = this->reduce(ReduceKind::Sum, keep(build.reshape(operand, shape)), inner);
   ArrayRef<int64_t> result = net::shapeOf(reduce.getResult());
   replace(addTree(0, parts, [&](int64_t part) {
-    SmallVector<int64_t> sumShape(net::shapeOf(sums)), starts(sumShape.size(), 0), limits(sumShape);
-    starts[first] = part;
-    limits[first] = part + 1;
-    Value own = keep(build.slice(sums, starts, limits, SmallVector<int64_t>(sumShape.size(), 1)));
+    Value own = keep(build.cut(sums, first, part, part + 1));
     return round(keep(build.reshape(own, result)));
   }));
 }

@@ -48,15 +48,6 @@ static std::optional<SmallVector<net::DotOp>> findProducts(net::StackOp stack) {
   return products;
 }
 
-/// Elements [begin, end) of `value` along `dim`.
-static Value cut(net::NetBuilder &build, Value value, int64_t dim, int64_t begin, int64_t end) {
-  ArrayRef<int64_t> shape = net::shapeOf(value);
-  SmallVector<int64_t> starts(shape.size(), 0), limits(shape), steps(shape.size(), 1);
-  starts[dim] = begin;
-  limits[dim] = end;
-  return build.slice(value, starts, limits, steps);
-}
-
 /// Writes a product of `stack`, which holds a carried value, as those of `next`, the stack of what it becomes, and of
 /// `init`, a stack of only the value that `loop` begins with.
 static void rewrite(net::DotOp dot, Value stack, Value init, Value next, net::LoopOp loop) {
@@ -75,8 +66,9 @@ static void rewrite(net::DotOp dot, Value stack, Value init, Value next, net::Lo
     return build.dot(isLhs ? part : others, isLhs ? others : part, dot.getLhsBatch(), dot.getRhsBatch(),
                      dot.getLhsContract(), dot.getRhsContract(), net::elementTypeOf(dot));
   };
-  Value begun = multiply(init, cut(build, other, dim, first, first + 1));
-  Value rest = multiply(cut(build, next, 0, made, made + count - 1), cut(build, other, dim, seen, seen + count - 1));
+  Value begun = multiply(init, build.cut(other, dim, first, first + 1));
+  Value known = build.cut(next, 0, made, made + count - 1);
+  Value rest = multiply(known, build.cut(other, dim, seen, seen + count - 1));
   Value sum = build.add(begun, rest);
   for (Operation *op = before ? before->getNextNode() : &dot->getBlock()->front(); op != dot; op = op->getNextNode()) {
     inherit(op, dot, Inherit::Replacement);

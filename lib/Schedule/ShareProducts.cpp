@@ -257,11 +257,8 @@ void Sharer::splitJoined(net::DotOp dot) {
     int64_t begin = 0;
     for (Value part : join.getOperands()) {
       int64_t size = net::shapeOf(part)[contracted[0]], dim = otherContracted[0];
-      SmallVector<int64_t> starts(net::typeOf(other).getRank(), 0), limits(net::shapeOf(other)),
-          steps(starts.size(), 1);
-      starts[dim] = begin;
-      limits[dim] = begin += size;
-      Value rows = slices.slice(other, starts, limits, steps);
+      Value rows = slices.cut(other, dim, begin, begin + size);
+      begin += size;
       keep(rows, dot, loop);
       Value product = products.dot(isLhs ? part : rows, isLhs ? rows : part, dot.getLhsBatch(), dot.getRhsBatch(),
                                    dot.getLhsContract(), dot.getRhsContract(), net::elementTypeOf(dot));

@@ -177,7 +177,6 @@ private:
   SmallVector<Value> emitMembers(const Columns &columns);
   SmallVector<Value> emitMember(unsigned index, ValueRange operands, const Columns &columns);
   Operation *resize(const Member &member, const Columns &columns, Block &scratch);
-  Value cut(Value value, unsigned dim, int64_t begin, int64_t end);
   Value restrict(Value value, std::optional<Digit> place, unsigned numBefore, const Columns &columns);
   Value widen(Value value, std::optional<Digit> place, unsigned numBefore, const Columns &columns);
   Value getCoordinate(unsigned level);
@@ -305,18 +304,11 @@ Value Tiler::unstack(Value value, const Placement &placement, ArrayRef<int64_t> 
 }
 
 /// The indices of `value` along `dim` from `begin` to before `end`.
-Value Tiler::cut(Value value, unsigned dim, int64_t begin, int64_t end) {
-  SmallVector<int64_t> starts(typeOf(value).getRank(), 0), limits(shapeOf(value)), steps(starts.size(), 1);
-  starts[dim] = begin;
-  limits[dim] = end;
-  return net().slice(value, starts, limits, steps);
-}
-
 /// The part of `value` in `columns`; `numBefore` dimensions of stacks come before its own.
 Value Tiler::restrict(Value value, std::optional<Digit> place, unsigned numBefore, const Columns &columns) {
   if (!place || columns.size() == region.sizes[kColumns])
     return value;
-  return cut(value, numBefore + place->dim, columns.begin, columns.end);
+  return net().cut(value, numBefore + place->dim, columns.begin, columns.end);
 }
 
 /// The inverse: zeros in all other columns.
@@ -475,7 +467,7 @@ SmallVector<Value> Tiler::emitRows() {
       bool isStack = input.placement.findSplit(level).has_value();
       input.current = restrict(whole, input.columns, isStack, stretch.columns);
       if (isStack && stretch.numTiles != plan.counts[level])
-        input.current = cut(input.current, 0, stretch.firstTile, stretch.firstTile + stretch.numTiles);
+        input.current = net().cut(input.current, 0, stretch.firstTile, stretch.firstTile + stretch.numTiles);
     }
     SmallVector<Value> made =
         emitLoop(level, stretch.firstTile, stretch.numTiles, [&] { return emitMembers(stretch.columns); });

@@ -88,14 +88,11 @@ static FailureOr<Cotangents> differentiatePad(PadOp op, Context c) {
 
 static FailureOr<Cotangents> differentiateConcatenate(ConcatenateOp op, Context c) {
   Cotangents cotangents;
-  int64_t dim = op.getDim(), offset = 0;
-  SmallVector<int64_t> starts(typeOf(op.getResult()).getRank(), 0), limits(shapeOf(op.getResult()));
-  SmallVector<int64_t> steps(starts.size(), 1);
+  int64_t dim = op.getDim(), begin = 0;
   for (auto [index, operand] : llvm::enumerate(op.getOperands())) {
-    starts[dim] = offset;
-    offset += shapeOf(operand)[dim];
-    limits[dim] = offset;
-    cotangents.push_back(c.wanted.test(index) ? c.build.slice(c.cotangent, starts, limits, steps) : Value());
+    int64_t end = begin + shapeOf(operand)[dim];
+    cotangents.push_back(c.wanted.test(index) ? c.build.cut(c.cotangent, dim, begin, end) : Value());
+    begin = end;
   }
   return cotangents;
 }
