@@ -2,9 +2,11 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The usual three levels of blocking. Panels of the right operand (blockK x blockN, third-level cache) and of the left
-// one (blockM x blockK, second-level cache) are packed into the type of the sums, whatever their types and strides
-// were; a micro-kernel multiplies a sliver of rows with a sliver of columns in registers:
+// The usual three levels of blocking, for all types that oneDNN has no fast code for, and without AVX-512 for f32.
+// Panels of the right operand (blockK x blockN, third-level cache) and of the left one (blockM x blockK, second-level
+// cache) are packed into the type of the sums, whatever their types and strides were; a micro-kernel multiplies a
+// sliver of rows with a sliver of columns in registers. What is used seldom is not packed, or by the micro-kernel as it
+// reads it.
 //
 //            n -> blockN                      packed by columns of `columns`
 //         +--------+--------+
@@ -42,6 +44,10 @@ static constexpr int64_t blockMOfParts = 48, mostColumns = 768;
 static constexpr int64_t fewestOfVeryLong = 1024, blockMOfVeryLong = 384;
 /// Elements of the rows of a block that spans all of k: half of a second-level cache.
 static constexpr int64_t rowElements = 1 << 16;
+/// Up to so many rows of the left operand are read where they lie.
+static constexpr int64_t fewRows = 32;
+/// The micro-kernel packs lines of the right operand of up to this length; whole lines are what memory is faster at.
+static constexpr int64_t shortLine = 128;
 /// A product of fewer operations is not divided among threads.
 static constexpr int64_t minOperations = 1 << 21;
 
@@ -102,6 +108,9 @@ void packSliver(const T *from, int64_t k, int64_t stride, int64_t kStride, A *to
   int64_t begin = 0;
   if constexpr (std::is_same_v<A, float> && std::is_same_v<T, float>)
     for (; kStride == 1 && begin + 4 <= k; begin += 4) {
+      if (begin % 16 == 0)
+        for (int i = 0; i != width; ++i)
+          __builtin_prefetch(from + (i + width) * stride + begin);
       for (int i = 0; i + 4 <= width; i += 4)
         transpose(from + i * stride + begin, stride, to + begin * width + i, width);
       for (int i = width / 4 * 4; i != width; ++i)
@@ -172,6 +181,11 @@ template <typename A, typename T> void roundSums(A *sums, int64_t size) {
 }
 
 template <typename T> constexpr bool isFloatType = !std::is_integral_v<T>;
+
+/// True if the sums' type A is that of an operand.
+template <typename A> bool isType(DType type) {
+  return type == (std::is_same_v<A, float> ? F32 : F64) && isFloatType<A>;
+}
 
 template <typename A> PackFn<A> getPack(DType type, int64_t width) {
   return dispatch(type, [width](auto zero) -> PackFn<A> {
@@ -340,6 +354,9 @@ public:
     left = reinterpret_cast<A *>(scratch);
     right = left + sizes.left;
     sums = right + sizes.right;
+    readsLeft = isType<A>(p.lhsType) &&
+                (p.lhsColumn == 1 ? p.m <= fewRows || p.n <= 4 * kernel.columns : p.n <= 2 * kernel.columns);
+    packsInKernel = isType<A>(p.rhsType) && p.rhsColumn == 1 && p.m <= blockM && p.rhsRow <= shortLine;
   }
 
   void run(const std::byte *lhs, const std::byte *rhs, std::byte *out) {
@@ -358,11 +375,10 @@ public:
         std::fill(sums, sums + p.m * n, A(0));
       for (int64_t k0 = 0; k0 < p.k; k0 += blockK) {
         int64_t k = std::min(blockK, p.k - k0);
-        packPanel(rhs, n0, n, k0, k, right);
+        Panel panel = readPanel(rhs, n0, n, k0, k);
         for (int64_t m0 = 0; m0 < p.m; m0 += blockM) {
           int64_t m = std::min(blockM, p.m - m0);
-          packRows(lhs, m0, m, k0, k, left);
-          multiplyBlock(right, m, n, k, target + m0 * stride, stride, k0 != 0);
+          multiplyBlock(readRows(lhs, m0, m, k0, k), panel, m, n, k, target + m0 * stride, stride, k0 != 0);
         }
       }
       if (!inPlace)
@@ -393,6 +409,7 @@ private:
     int64_t columns = getColumnsInParts(p), rows = getRowsOfBlock(p);
     // Micro-kernels round to BFloat16 themselves.
     Ending ending{false, rounding.add != nullptr, p.lhsType == F32 || p.rhsType == F32};
+    auto run = kernel.get(/*hasPackedRows=*/true, /*hasPackedLines=*/true, kernel.rows, kernel.columns);
     for (int64_t n0 = 0; n0 < p.n; n0 += columns) {
       int64_t n = std::min(columns, p.n - n0);
       packPanel(rhs, n0, n, 0, length, right);
@@ -405,9 +422,12 @@ private:
           for (int64_t part = 0; part != p.parts; ++part) {
             auto [to, how] = stack.begin();
             for (int64_t i = 0; i < m; i += kernel.rows)
-              kernel.run(depth, left + i * length + part * depth * kernel.rows,
-                         right + j * length + part * depth * kernel.columns, to + i * kernel.columns, kernel.columns,
-                         how);
+              run({.k = depth,
+                   .lhs = left + i * length + part * depth * kernel.rows,
+                   .rhs = right + j * length + part * depth * kernel.columns,
+                   .out = to + i * kernel.columns,
+                   .outRow = kernel.columns,
+                   .ending = how});
             stack.end();
           }
           putSliver(m0, m, n0 + j, std::min(kernel.columns, n - j), out);
@@ -429,7 +449,7 @@ private:
     int64_t columns = getColumnsInParts(p), rows = getRowsOfBlock(p);
     for (int64_t n0 = 0; n0 < p.n; n0 += columns) {
       int64_t n = std::min(columns, p.n - n0);
-      forEachBlock(0, length, depth, [&](int64_t k0, int64_t k) { packPanel(rhs, n0, n, k0, k, getPanel(k0, n)); });
+      forEachBlock(0, length, depth, [&](int64_t k0, int64_t k) { packPanel(rhs, n0, n, k0, k, getPlace(k0, n)); });
       for (int64_t m0 = 0; m0 < p.m; m0 += rows) {
         int64_t m = std::min(rows, p.m - m0);
         PartStack<A> stack(sums, m * n, rounding, /*joins=*/depth <= blockK && !rounding.round);
@@ -439,7 +459,7 @@ private:
           bool isAdded = ending.adds;
           forEachBlock(part * depth, (part + 1) * depth, depth, [&](int64_t k0, int64_t k) {
             packRows(lhs, m0, m, k0, k, left);
-            multiplyBlock(getPanel(k0, n), m, n, k, target, n, isAdded || k0 != part * depth);
+            multiplyBlock({left, k}, {getPlace(k0, n)}, m, n, k, target, n, isAdded || k0 != part * depth);
           });
           stack.end();
         }
@@ -462,7 +482,7 @@ private:
             for (int64_t i = 0; i < rows; i += blockM) {
               int64_t m = std::min(blockM, rows - i);
               packRows(lhs, m0 + i, m, k0, k, left);
-              multiplyBlock(right, m, n, k, target + i * n, n, k0 != part * depth);
+              multiplyBlock({left, k}, {right}, m, n, k, target + i * n, n, k0 != part * depth);
             }
           });
           stack.end();
@@ -479,35 +499,85 @@ private:
         fn(k0, std::min(blockK, part + depth - k0));
   }
 
-  /// The packed block of the right operand that begins at k0.
-  A *getPanel(int64_t k0, int64_t n) const { return right + k0 * roundUp(n, kernel.columns); }
+  /// Where the packed block of a right operand begins whose first line is k0.
+  A *getPlace(int64_t k0, int64_t n) const { return right + k0 * roundUp(n, kernel.columns); }
 
-  /// Adds the product of the packed blocks to `target`, or writes it there; its rows are `stride` apart.
-  void multiplyBlock(const A *panel, int64_t m, int64_t n, int64_t k, A *target, int64_t stride, bool adds) {
-    alignas(64) A tile[8 * 48];
-    for (int64_t j = 0; j < n; j += kernel.columns)
-      for (int64_t i = 0; i < m; i += kernel.rows) {
+  /// Some rows of the left operand, packed or as they lie; row i begins at i * `perRow`.
+  struct Block {
+    const A *first;
+    int64_t perRow;
+    bool isPacked = true;
+  };
+  /// Some columns of the right operand.
+  struct Panel {
+    A *packed;
+    /// If set, where the columns lie. Whole slivers are not packed yet: each is, in the same place, when it is read.
+    const A *first = nullptr;
+  };
+
+  /// Packs rows, unless they are read so seldom that this does not pay.
+  Block readRows(const std::byte *lhs, int64_t m0, int64_t m, int64_t k0, int64_t k) {
+    if (readsLeft)
+      return {reinterpret_cast<const A *>(lhs) + m0 * p.lhsRow + k0 * p.lhsColumn, p.lhsRow, false};
+    packRows(lhs, m0, m, k0, k, left);
+    return {left, k};
+  }
+  /// Packs columns, unless the micro-kernel does so.
+  Panel readPanel(const std::byte *rhs, int64_t n0, int64_t n, int64_t k0, int64_t k) {
+    if (!packsInKernel) {
+      packPanel(rhs, n0, n, k0, k, right);
+      return {right};
+    }
+    // Vectors would go beyond the end of the last columns.
+    if (int64_t rest = n % kernel.columns)
+      packPanel(rhs, n0 + n - rest, rest, k0, k, right + std::min(n - rest, kernel.columns) * k);
+    return {right, reinterpret_cast<const A *>(rhs) + k0 * p.rhsRow + n0};
+  }
+
+  /// Adds the product of a block and a panel to `target`, or writes it there; its rows are `stride` apart.
+  void multiplyBlock(const Block &block, const Panel &panel, int64_t m, int64_t n, int64_t k, A *target, int64_t stride,
+                     bool adds) {
+    alignas(64) A few[8 * 48];
+    Tile<A> tile{.k = k, .lhsRow = p.lhsRow, .lhsColumn = p.lhsColumn, .rhsRow = p.rhsRow};
+    for (int64_t j = 0; j < n; j += kernel.columns) {
+      int64_t columns = std::min(kernel.columns, n - j), computed = kernel.getColumns(columns);
+      bool isWhole = columns == kernel.columns, isPacked = !panel.first || !isWhole;
+      tile.packed = panel.packed + (!panel.first ? j : isWhole ? 0 : std::min(j, kernel.columns)) * k;
+      tile.rhs = isPacked ? tile.packed : panel.first + j;
+      tile.outRow = columns == computed ? stride : computed;
+      tile.ending.adds = adds && columns == computed;
+      for (int64_t i = 0, rows; i != m; i += rows) {
+        rows = std::min(kernel.rows, m - i);
+        // The last rows in two slivers of one size: sums in few registers wait for each other.
+        if (!block.isPacked && m - i > kernel.rows && m - i < 2 * kernel.rows)
+          rows = (m - i + 1) / 2;
         A *to = target + i * stride + j;
-        int64_t columns = std::min(kernel.columns, n - j), rows = std::min(kernel.rows, m - i);
-        if (columns == kernel.columns && rows == kernel.rows) {
-          kernel.run(k, left + i * k, panel + j * k, to, stride, {adds});
+        tile.lhs = block.first + i * block.perRow;
+        tile.out = columns == computed ? to : few;
+        kernel.get(block.isPacked, isPacked, rows, columns)(tile);
+        isPacked = true;
+        tile.rhs = tile.packed;
+        if (columns == computed)
           continue;
-        }
-        kernel.run(k, left + i * k, panel + j * k, tile, kernel.columns, {});
         for (int64_t row = 0; row != rows; ++row)
           for (int64_t column = 0; column != columns; ++column) {
-            A sum = tile[row * kernel.columns + column];
+            A sum = few[row * computed + column];
             to[row * stride + column] = adds ? to[row * stride + column] + sum : sum;
           }
       }
+    }
   }
 
   const MatmulProblem &p;
-  MicroKernel<A> kernel;
+  const MicroKernel<A> &kernel;
   PackFn<A> packLeft, packRight;
   decltype(&store<A, A>) storeOut;
   Rounding<A> rounding;
   A *left, *right, *sums;
+  /// True if the left operand is multiplied as it lies, since it has few rows or meets few slivers of the right one.
+  bool readsLeft;
+  /// True if the micro-kernel packs the right operand, for a few slivers of the left one.
+  bool packsInKernel;
 };
 
 /// How a product is divided among threads: by elements of the batch, and each of these into pieces of rows or columns.
@@ -522,7 +592,7 @@ struct Division {
       batch *= size;
     byRows = p.m > p.n;
     piece = byRows ? p.m : p.n;
-    if (threads == 1 || batch >= 4 * threads || batch * p.m * p.n * p.k < minOperations)
+    if (threads == 1 || batch >= 4 * threads || !isDivided(p))
       return;
     int64_t all = piece;
     piece = roundUp((all - 1) / threads + 1, byRows ? rows : columns);
@@ -560,22 +630,21 @@ public:
 
   void run(const std::byte *lhs, const std::byte *rhs, std::byte *out, std::byte *scratch) {
     int64_t lhsSize = getSize(problem.lhsType), rhsSize = getSize(problem.rhsType), outSize = getSize(problem.outType);
-    std::vector<std::array<int64_t, 3>> offsets;
-    offsets.reserve(division.batch);
-    forEachInBatch(problem, [&](int64_t l, int64_t r, int64_t o) { offsets.push_back({l, r, o}); });
-    bool isSmall = division.batch * problem.m * problem.n * problem.k < minOperations;
-    divide(isSmall ? 1 : threads, division.batch * division.pieces, 1, [&](int part, int64_t begin, int64_t end) {
-      MatmulProblem own = problem;
-      for (int64_t at = begin; at != end; ++at) {
-        auto [l, r, o] = offsets[at / division.pieces];
-        int64_t from = at % division.pieces * division.piece;
-        l += division.byRows ? from * problem.lhsRow : 0;
-        r += division.byRows ? 0 : from * problem.rhsColumn;
-        o += from * (division.byRows ? problem.outRow : problem.outColumn);
-        division.cut(own, problem, from);
-        Product<A>(own, scratch + part * ofThread).run(lhs + l * lhsSize, rhs + r * rhsSize, out + o * outSize);
-      }
-    });
+    divide(isDivided(problem) ? threads : 1, division.batch * division.pieces, 1,
+           [&](int part, int64_t begin, int64_t end) {
+             MatmulProblem own = problem;
+             division.cut(own, problem, 0);
+             Product<A> product(own, scratch + part * ofThread);
+             for (int64_t at = begin; at != end; ++at) {
+               auto [l, r, o] = getOffsets(problem, at / division.pieces);
+               int64_t from = at % division.pieces * division.piece;
+               l += division.byRows ? from * problem.lhsRow : 0;
+               r += division.byRows ? 0 : from * problem.rhsColumn;
+               o += from * (division.byRows ? problem.outRow : problem.outColumn);
+               division.cut(own, problem, from);
+               product.run(lhs + l * lhsSize, rhs + r * rhsSize, out + o * outSize);
+             }
+           });
   }
 
 private:
@@ -587,6 +656,13 @@ private:
 };
 
 } // namespace
+
+bool meshwright::runtime::isDivided(const MatmulProblem &problem) {
+  int64_t operations = problem.m * problem.n * problem.k;
+  for (int64_t size : problem.batch)
+    operations *= size;
+  return operations >= minOperations;
+}
 
 size_t meshwright::runtime::getBlockedMatmulScratch(const MatmulProblem &problem, int threads) {
   size_t bytes = 0;

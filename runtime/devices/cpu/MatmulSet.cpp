@@ -4,7 +4,9 @@
 //
 // Each distinct problem becomes one primitive of oneDNN, created before the first step; a call binds addresses to it.
 // A product for which the library has only its reference implementation is computed by BlockedMatmul, and named in a
-// warning; so are, without one, products in a fixed order and those for which its loops are faster.
+// warning. So are, without one, products in a fixed order, and those that the library would divide among threads by its
+// GEMM, which chooses an order of additions by their number. BlockedMatmul is as fast, and its order depends on k
+// alone.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,6 +15,7 @@
 #include "Threads.h"
 #include "meshwright/runtime/Arena.h"
 #include "meshwright/runtime/MatmulProblem.h"
+#include <limits>
 #include <map>
 #include <oneapi/dnnl/dnnl.h>
 
@@ -27,6 +30,7 @@ namespace {
 
 struct Primitive {
   dnnl_primitive_t handle = nullptr;
+  int threads = 1;
   dnnl_memory_desc_t lhs, rhs, out, scratch;
 };
 
@@ -61,31 +65,30 @@ bool describe(dnnl_memory_desc_t &desc, DType type, const MatmulProblem &p, cons
   return dnnl_memory_desc_init_by_strides(&desc, n, dims, getType(type), strides) == dnnl_success;
 }
 
-/// True if the own loops are faster than the library. Without AVX-512 it packs no operand of a product with few rows or
-/// columns (`nocopy_checker_avx2` in its src/cpu/x64/gemm/gemm_driver.cpp has the condition), and then it reads lines
-/// of k at a half of its rate where they compete for places in the first-level cache: those of a transposed left
-/// operand, and those of a right one that are multiples of 2 KiB apart.
-bool isSlowInLibrary(const MatmulProblem &p) {
-#if defined(__x86_64__)
-  constexpr int64_t fewest = 64, farApart = 2048 / sizeof(float);
-  constexpr double mostUnpacked = 0.0038;
-  if (__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") ||
-      p.lhsType != F32 || p.rhsType != F32 || p.outType != F32 || p.n < fewest || p.k < fewest)
+/// True if the library has code of its own for the product, and one order of additions for any number of threads up to
+/// getMostThreads. Its GEMM has an order for each number.
+bool isUseful(const_dnnl_primitive_desc_t desc, const MatmulProblem &p) {
+  const char *name = nullptr;
+  if (dnnl_primitive_desc_query(desc, dnnl_query_impl_info_str, 0, &name) != dnnl_success || !name)
     return false;
-  bool isUnpacked = 1.0 / p.m + 1.0 / p.n >= mostUnpacked;
-  bool isTransposed = p.lhsRow == 1 && p.lhsColumn != 1 && p.m >= fewest;
-  bool isFarApart = p.rhsColumn == 1 && p.rhsRow % farApart == 0 && p.m >= 8;
-  return isUnpacked && (isTransposed || isFarApart);
-#else
-  return false;
-#endif
+  std::string_view text = name;
+  return text.find("ref") == std::string_view::npos && (!isDivided(p) || !text.starts_with("gemm:"));
 }
 
-bool isReference(const_dnnl_primitive_desc_t desc) {
-  const char *info = nullptr;
-  if (dnnl_primitive_desc_query(desc, dnnl_query_impl_info_str, 0, &info) != dnnl_success || !info)
-    return true;
-  return std::string_view(info).find("ref") != std::string_view::npos;
+/// How many threads may compute a product. A small one is left to one thread. Others may divide the columns, in blocks
+/// of 64, but not the sum, which the library does with AVX-512 where a left operand is transposed and its lines are
+/// long
+/// (`compute_blocking_heuristic_avx512` in its src/cpu/x64/matmul/brgemm_matmul_utils.cpp).
+int64_t getMostThreads(const MatmulProblem &p) {
+  constexpr int64_t columns = 64, longLine = 2048;
+  if (!isDivided(p))
+    return 1;
+  if (p.lhsRow != 1 || p.lhsColumn == 1 || p.k < longLine)
+    return std::numeric_limits<int>::max();
+  int64_t blocks = (p.n - 1) / columns + 1;
+  for (int64_t size : p.batch)
+    blocks *= size;
+  return blocks;
 }
 
 } // namespace
@@ -132,12 +135,19 @@ struct MatmulSet::Implementation {
   }
 
   void create(const MatmulProblem &p, Primitive &primitive) {
+    constexpr int64_t fewThreads = 4;
     // The library's order of additions depends on the shape.
-    if (p.parts != 0 || isSlowInLibrary(p))
+    if (p.parts != 0)
       return;
     if (p.lhsType != p.rhsType || (p.outType != F32 && p.outType != p.lhsType) || p.k == 0 || p.m == 0 || p.n == 0 ||
         getType(p.lhsType) == dnnl_data_type_undef)
       return;
+    int64_t most = getMostThreads(p);
+    if (isDivided(p) && most < fewThreads)
+      return;
+    // The library makes products for as many threads as there are when they are made, and computes them with those.
+    primitive.threads = static_cast<int>(std::min<int64_t>(threads, most));
+    LibraryThreads libraryThreads(primitive.threads);
     if (!describe(primitive.lhs, p.lhsType, p, p.lhsBatch, p.m, p.k, p.lhsRow, p.lhsColumn) ||
         !describe(primitive.rhs, p.rhsType, p, p.rhsBatch, p.k, p.n, p.rhsRow, p.rhsColumn) ||
         !describe(primitive.out, p.outType, p, p.outBatch, p.m, p.n, p.outRow, p.outColumn))
@@ -154,7 +164,7 @@ struct MatmulSet::Implementation {
     dnnl_primitive_attr_destroy(attributes);
     if (!made)
       return;
-    if (!isReference(desc) && dnnl_primitive_create(&primitive.handle, desc) == dnnl_success) {
+    if (isUseful(desc, p) && dnnl_primitive_create(&primitive.handle, desc) == dnnl_success) {
       primitive.scratch = *dnnl_primitive_desc_query_md(desc, dnnl_query_scratchpad_md, 0);
       scratchBytes = std::max<uint64_t>(scratchBytes, dnnl_memory_desc_get_size(&primitive.scratch));
     }
@@ -205,15 +215,14 @@ Result<uint32_t> MatmulSet::prepare(const Matmul &matmul, const std::byte *lhs, 
   call.rhs = rhs;
   call.out = out;
   call.name = name;
-  // The library makes products for as many threads as there are when they are made.
-  LibraryThreads threads(implementation->threads);
   const Primitive &primitive = implementation->getPrimitive(call.problem);
   bool empty = call.problem.m == 0 || call.problem.n == 0 || call.problem.k == 0;
   if (primitive.handle) {
     call.primitive = &primitive;
   } else {
+    bool isFast = call.problem.lhsType == F32 && call.problem.rhsType == F32;
     if (!empty && call.problem.outType != RESIDUE && call.problem.parts == 0 && call.problem.rounded == DTYPE_INVALID &&
-        !isSlowInLibrary(call.problem))
+        !isFast)
       implementation->noteSlow(call.problem, name);
     implementation->scratchBytes = std::max<uint64_t>(implementation->scratchBytes,
                                                       getBlockedMatmulScratch(call.problem, implementation->threads));
@@ -251,6 +260,7 @@ Status MatmulSet::execute(uint32_t number) {
                      implementation->threads);
     return {};
   }
+  LibraryThreads threads(call.primitive->threads);
   dnnl_status_t status = dnnl_primitive_execute(call.primitive->handle, implementation->stream, 4, call.arguments);
   return status == dnnl_success ? Status() : faultError("{}: oneDNN fails with status {}", call.name, int(status));
 }

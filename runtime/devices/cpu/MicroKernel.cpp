@@ -10,6 +10,7 @@
 #include "MicroKernel.h"
 #include "meshwright/runtime/HalfFloats.h"
 #include <type_traits>
+#include <utility>
 
 using namespace meshwright::runtime;
 
@@ -38,34 +39,50 @@ template <int vectorBytes, bool isNaNLong = true>
 // Products
 //===----------------------------------------------------------------------===//
 
+/// Slivers of so many rows and vectors of columns, packed or in the operands themselves.
+template <int mostRows, int mostVectors, bool packedRows, bool packedLines> struct Slivers {
+  static constexpr int rows = mostRows, vectors = mostVectors;
+  static constexpr bool hasPackedRows = packedRows, hasPackedLines = packedLines;
+};
+
 /// The sums of `rows` rows and `vectors` vectors of columns are in registers, beside the vectors of b and one of a.
-template <typename T, int vectorBytes, int rows, int vectors>
-[[gnu::always_inline]] inline void multiply(int64_t k, const T *a, const T *b, T *to, int64_t stride, Ending ending) {
+template <typename T, int vectorBytes, typename Form, int rows, int vectors>
+[[gnu::always_inline]] inline void multiply(const Tile<T> &tile) {
   using Vector = VectorOf<T, vectorBytes>;
   constexpr int lanes = vectorBytes / sizeof(T), columns = vectors * lanes;
+  const T *a = tile.lhs, *b = tile.rhs;
+  T *to = tile.out, *packed = tile.packed;
+  int64_t row = Form::hasPackedRows ? 1 : tile.lhsRow, column = Form::hasPackedRows ? Form::rows : tile.lhsColumn;
+  int64_t line = Form::hasPackedLines ? Form::vectors * lanes : tile.rhsRow;
+  Ending ending = tile.ending;
   Vector sum[rows][vectors] = {};
   // The places of the sums are needed at the end, and all at once.
 #pragma clang loop unroll(full)
   for (int i = 0; i != rows; ++i)
     for (int begin = 0; begin < columns * static_cast<int>(sizeof(T)); begin += 64)
-      __builtin_prefetch(reinterpret_cast<const std::byte *>(to + i * stride) + begin, 1);
-  for (int64_t p = 0; p != k; ++p, a += rows, b += columns) {
+      __builtin_prefetch(reinterpret_cast<const std::byte *>(to + i * tile.outRow) + begin, 1);
+  for (int64_t p = 0, k = tile.k; p != k; ++p, a += column, b += line) {
     Vector right[vectors];
 #pragma clang loop unroll(full)
-    for (int v = 0; v != vectors; ++v)
+    for (int v = 0; v != vectors; ++v) {
       right[v] = *reinterpret_cast<const Vector *>(b + v * lanes);
+      if constexpr (!Form::hasPackedLines)
+        *reinterpret_cast<Vector *>(packed + v * lanes) = right[v];
+    }
+    if constexpr (!Form::hasPackedLines)
+      packed += Form::vectors * lanes;
 #pragma clang loop unroll(full)
     for (int i = 0; i != rows; ++i)
 #pragma clang loop unroll(full)
       for (int v = 0; v != vectors; ++v)
-        sum[i][v] += a[i] * right[v];
+        sum[i][v] += a[i * row] * right[v];
   }
   auto finish = [&](auto round, auto roundTwo) {
 #pragma clang loop unroll(full)
     for (int i = 0; i != rows; ++i)
 #pragma clang loop unroll(full)
       for (int v = 0; v != vectors; ++v) {
-        auto &place = *reinterpret_cast<Vector *>(to + i * stride + v * lanes);
+        auto &place = *reinterpret_cast<Vector *>(to + i * tile.outRow + v * lanes);
         place = ending.adds ? roundTwo(place + round(sum[i][v])) : round(sum[i][v]);
       }
   };
@@ -80,19 +97,17 @@ template <typename T, int vectorBytes, int rows, int vectors>
 }
 
 #if defined(__x86_64__)
-template <typename T>
-__attribute__((target("avx512f"))) void multiplyAvx512(int64_t k, const T *a, const T *b, T *to, int64_t stride,
-                                                       Ending ending) {
-  multiply<T, 64, 8, 3>(k, a, b, to, stride, ending);
+template <typename T, typename Form, int rows, int vectors>
+__attribute__((target("avx512f"))) void multiplyAvx512(const Tile<T> &tile) {
+  multiply<T, 64, Form, rows, vectors>(tile);
 }
-template <typename T>
-__attribute__((target("avx2,fma"))) void multiplyAvx2(int64_t k, const T *a, const T *b, T *to, int64_t stride,
-                                                      Ending ending) {
-  multiply<T, 32, 6, 2>(k, a, b, to, stride, ending);
+template <typename T, typename Form, int rows, int vectors>
+__attribute__((target("avx2,fma"))) void multiplyAvx2(const Tile<T> &tile) {
+  multiply<T, 32, Form, rows, vectors>(tile);
 }
 #endif
-template <typename T> void multiplyAny(int64_t k, const T *a, const T *b, T *to, int64_t stride, Ending ending) {
-  multiply<T, 16, 6, 2>(k, a, b, to, stride, ending);
+template <typename T, typename Form, int rows, int vectors> void multiplyAny(const Tile<T> &tile) {
+  multiply<T, 16, Form, rows, vectors>(tile);
 }
 
 //===----------------------------------------------------------------------===//
@@ -164,19 +179,50 @@ void storeAny(const float *sums, int64_t m, int64_t n, std::byte *target, int64_
 // Choices
 //===----------------------------------------------------------------------===//
 
-template <typename T> MicroKernel<T> meshwright::runtime::selectMicroKernel() {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f"))
-    return {multiplyAvx512<T>, 8, 3 * 64 / sizeof(T)};
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-    return {multiplyAvx2<T>, 6, 2 * 32 / sizeof(T)};
-#endif
-  return {multiplyAny<T>, 6, 2 * 16 / sizeof(T)};
+/// A micro-kernel of up to `rows` rows and `vectors` vectors, made of the functions that `get` returns.
+template <typename T, int rows, int vectors, typename Get>
+static MicroKernel<T> makeMicroKernel(int64_t lanes, Get get) {
+  MicroKernel<T> kernel;
+  kernel.rows = rows;
+  kernel.lanes = lanes;
+  kernel.columns = vectors * lanes;
+  auto fill = [&]<bool packedRows, bool packedLines, int... i>(std::integer_sequence<int, i...>) {
+    using Form = Slivers<rows, vectors, packedRows, packedLines>;
+    auto &functions = kernel.functions[packedRows][packedLines];
+    ((functions[i][0] = get.template operator()<Form, i + 1, 1>()), ...);
+    ((functions[i][1] = get.template operator()<Form, i + 1, vectors>()), ...);
+  };
+  auto numbers = std::make_integer_sequence<int, rows>();
+  fill.template operator()<true, true>(numbers);
+  if constexpr (std::is_floating_point_v<T>) {
+    fill.template operator()<true, false>(numbers);
+    fill.template operator()<false, true>(numbers);
+    fill.template operator()<false, false>(numbers);
+  }
+  return kernel;
 }
 
-template MicroKernel<float> meshwright::runtime::selectMicroKernel();
-template MicroKernel<double> meshwright::runtime::selectMicroKernel();
-template MicroKernel<uint64_t> meshwright::runtime::selectMicroKernel();
+template <typename T> static MicroKernel<T> makeMicroKernel() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f"))
+    return makeMicroKernel<T, 8, 3>(
+        64 / sizeof(T), []<typename Form, int rows, int vectors>() { return multiplyAvx512<T, Form, rows, vectors>; });
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    return makeMicroKernel<T, 6, 2>(
+        32 / sizeof(T), []<typename Form, int rows, int vectors>() { return multiplyAvx2<T, Form, rows, vectors>; });
+#endif
+  return makeMicroKernel<T, 6, 2>(
+      16 / sizeof(T), []<typename Form, int rows, int vectors>() { return multiplyAny<T, Form, rows, vectors>; });
+}
+
+template <typename T> const MicroKernel<T> &meshwright::runtime::selectMicroKernel() {
+  static const MicroKernel<T> kernel = makeMicroKernel<T>();
+  return kernel;
+}
+
+template const MicroKernel<float> &meshwright::runtime::selectMicroKernel();
+template const MicroKernel<double> &meshwright::runtime::selectMicroKernel();
+template const MicroKernel<uint64_t> &meshwright::runtime::selectMicroKernel();
 
 BFloat16Loops meshwright::runtime::selectBFloat16Loops() {
 #if defined(__x86_64__)

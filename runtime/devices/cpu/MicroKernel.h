@@ -20,15 +20,37 @@ struct Ending {
   bool isNaNLong = true;
 };
 
-/// The product of a sliver of `rows` rows and one of `columns` columns.
+/// The work of a micro-kernel, which multiplies some rows of a left operand with some columns of a right one. In packed
+/// operands k is slowest, and the rows or columns of a sliver lie side by side.
+template <typename T> struct Tile {
+  int64_t k = 0;
+  const T *lhs = nullptr; ///< element p of row i is at i * lhsRow + p * lhsColumn, unless rows are packed
+  int64_t lhsRow = 0, lhsColumn = 0;
+  const T *rhs = nullptr; ///< the columns of line p begin at p * rhsRow, unless they are packed
+  int64_t rhsRow = 0;
+  T *packed = nullptr; ///< where to pack columns that are not
+  T *out = nullptr;    ///< rows are outRow apart
+  int64_t outRow = 0;
+  Ending ending = {};
+};
+
+/// The product of a sliver of up to `rows` rows and one of up to `columns` columns.
 template <typename T> struct MicroKernel {
-  /// Sets to[rows, columns], or adds to it, the sum over p < k of a[p, rows] * b[p, columns]; rows are `stride` apart.
-  void (*run)(int64_t k, const T *a, const T *b, T *to, int64_t stride, Ending ending);
-  int64_t rows, columns;
+  /// Sets out[i, j], or adds to it, the sum over p < k of lhs[i, p] * rhs[p, j].
+  using Function = void (*)(const Tile<T> &tile);
+  int64_t rows, columns, lanes;
+  /// By whether the rows are packed, and the lines; the number of rows less one; of one vector and of all columns.
+  Function functions[2][2][8][2] = {};
+
+  /// How many columns are computed for so many: lines of rhs and rows of out have this length.
+  int64_t getColumns(int64_t count) const { return count <= lanes ? lanes : columns; }
+  Function get(bool hasPackedRows, bool hasPackedLines, int64_t rowCount, int64_t columnCount) const {
+    return functions[hasPackedRows][hasPackedLines][rowCount - 1][columnCount > lanes];
+  }
 };
 
 /// The micro-kernel for the vectors of this processor; T is float, double or uint64_t.
-template <typename T> MicroKernel<T> selectMicroKernel();
+template <typename T> const MicroKernel<T> &selectMicroKernel();
 
 /// Loops over sums in f32 that become BFloat16.
 struct BFloat16Loops {

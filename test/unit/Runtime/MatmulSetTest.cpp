@@ -70,6 +70,37 @@ TEST(MatmulSet, SizesOfTraining) {
   }
 }
 
+/// Long sums, few rows or columns, and any operands that may be read where they lie.
+TEST(MatmulSet, ThreadsDoNotChangeBits) {
+  Random random;
+  for (int round = 0; round != 60; ++round) {
+    SCOPED_TRACE(random.describe(round));
+    auto pickSize = [&](int64_t most) { return random.pick(1, random.chance(40) ? 20 : most); };
+    int64_t m = pickSize(250), n = pickSize(250), k = pickSize(round % 4 == 0 ? 5000 : 600);
+    std::vector<int64_t> batch(random.pick(0, 1), random.pick(1, 9));
+    DType type = random.choose<DType>({F32, F32, BF16, F16, F64});
+    SCOPED_TRACE(fmt::format("{} {}x{}x{}, {} batch dimensions", runtime::getName(type), m, n, k, batch.size()));
+    Product product(random, type, random.choose<DType>({type, F32}), batch, m, n, k);
+    for (Operand *operand : {&product.lhs, &product.rhs})
+      for (uint64_t at = 0; at != operand->bytes.size(); at += getSize(type)) {
+        auto value = static_cast<double>(random.pick(-1 << 20, 1 << 20)) / 131101;
+        if (round % 5 == 0 && random.chance(1))
+          value = random.choose<double>({INFINITY, -INFINITY, NAN, -0.0, 1e-40});
+        store(type, &operand->bytes[at], value);
+      }
+    std::vector<std::byte> expected;
+    for (int threads = 1; threads != 5; ++threads) {
+      auto set = MatmulSet::create(threads);
+      auto number = (*set)->prepare(product.matmul, product.lhs.bytes.data(), product.rhs.bytes.data(),
+                                    product.out.bytes.data(), "product");
+      ASSERT_TRUE(number.ok() && (*set)->finish().ok() && (*set)->execute(*number).ok());
+      if (threads == 1)
+        expected = product.out.bytes;
+      ASSERT_TRUE(product.out.bytes == expected) << threads << " threads";
+    }
+  }
+}
+
 TEST(MatmulSet, EmptySumsAreZero) {
   Random random;
   for (DType type : {F32, F64, I32, RESIDUE}) {

@@ -3,8 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Products in f32 of training steps, with the left operand as it is or transposed, as in a weight's gradient: the
-// runtime's own loops and oneDNN's `dnnl_sgemm`, in turns, and the way that a program takes (`MatmulSet`). The results
-// of all are compared. GFLOP/s of the shortest of several rounds; a program should be near the faster way.
+// runtime's own loops and oneDNN's `dnnl_sgemm`, in turns, and the way that a program takes (`MatmulSet`), which is the
+// own loops without AVX-512. The results of all are compared. GFLOP/s of the shortest of several rounds; a program
+// should be near the faster way.
 //
 // usage: product-ways [THREADS] [ROUNDS]
 //

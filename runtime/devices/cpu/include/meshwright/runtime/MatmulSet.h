@@ -14,7 +14,8 @@
 namespace meshwright::runtime {
 
 /// The products of one rank's program, prepared for fixed addresses: oneDNN primitives, equal ones made once, and the
-/// runtime's own loops for what oneDNN does not do (f64, integers, f16) or does only by its reference code.
+/// runtime's own loops for what oneDNN does not do (f64, integers, f16), does only by its reference code, or adds up in
+/// an order that depends on the number of threads. All bits are those of one thread, but for AMX on 16 threads or more.
 ///
 /// Belongs to the thread that made it: the library sizes its work by that thread's number of threads, and the own loops
 /// have as many as are given.
