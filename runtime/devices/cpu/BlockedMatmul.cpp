@@ -182,10 +182,8 @@ template <typename A, typename T> void roundSums(A *sums, int64_t size) {
 
 template <typename T> constexpr bool isFloatType = !std::is_integral_v<T>;
 
-/// True if the sums' type A is that of an operand.
-template <typename A> bool isType(DType type) {
-  return type == (std::is_same_v<A, float> ? F32 : F64) && isFloatType<A>;
-}
+/// True if an operand need not be packed: it has the type of the sums, f32, for which there are micro-kernels.
+template <typename A> bool isReadable(DType type) { return std::is_same_v<A, float> && type == F32; }
 
 template <typename A> PackFn<A> getPack(DType type, int64_t width) {
   return dispatch(type, [width](auto zero) -> PackFn<A> {
@@ -354,9 +352,9 @@ public:
     left = reinterpret_cast<A *>(scratch);
     right = left + sizes.left;
     sums = right + sizes.right;
-    readsLeft = isType<A>(p.lhsType) &&
+    readsLeft = isReadable<A>(p.lhsType) &&
                 (p.lhsColumn == 1 ? p.m <= fewRows || p.n <= 4 * kernel.columns : p.n <= 2 * kernel.columns);
-    packsInKernel = isType<A>(p.rhsType) && p.rhsColumn == 1 && p.m <= blockM && p.rhsRow <= shortLine;
+    packsInKernel = isReadable<A>(p.rhsType) && p.rhsColumn == 1 && p.m <= blockM && p.rhsRow <= shortLine;
   }
 
   void run(const std::byte *lhs, const std::byte *rhs, std::byte *out) {

@@ -43,6 +43,9 @@ template <int vectorBytes, bool isNaNLong = true>
 template <int mostRows, int mostVectors, bool packedRows, bool packedLines> struct Slivers {
   static constexpr int rows = mostRows, vectors = mostVectors;
   static constexpr bool hasPackedRows = packedRows, hasPackedLines = packedLines;
+  /// True if all rows and columns of packed slivers are multiplied.
+  template <int someRows, int someVectors>
+  static constexpr bool isWhole = packedRows && packedLines && someRows == rows && someVectors == vectors;
 };
 
 /// The sums of `rows` rows and `vectors` vectors of columns are in registers, beside the vectors of b and one of a.
@@ -87,7 +90,7 @@ template <typename T, int vectorBytes, typename Form, int rows, int vectors>
       }
   };
   auto keep = [](Vector value) { return value; };
-  if constexpr (std::is_same_v<T, float>) {
+  if constexpr (std::is_same_v<T, float> && Form::template isWhole<rows, vectors>) {
     auto roundShort = [](Vector value) { return roundToBFloat16<vectorBytes, /*isNaNLong=*/false>(value); };
     auto roundLong = [](Vector value) { return roundToBFloat16<vectorBytes>(value); };
     if (ending.rounds)
@@ -194,7 +197,7 @@ static MicroKernel<T> makeMicroKernel(int64_t lanes, Get get) {
   };
   auto numbers = std::make_integer_sequence<int, rows>();
   fill.template operator()<true, true>(numbers);
-  if constexpr (std::is_floating_point_v<T>) {
+  if constexpr (std::is_same_v<T, float>) {
     fill.template operator()<true, false>(numbers);
     fill.template operator()<false, true>(numbers);
     fill.template operator()<false, false>(numbers);

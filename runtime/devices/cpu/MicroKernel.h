@@ -31,7 +31,7 @@ template <typename T> struct Tile {
   T *packed = nullptr; ///< where to pack columns that are not
   T *out = nullptr;    ///< rows are outRow apart
   int64_t outRow = 0;
-  Ending ending = {};
+  Ending ending = {}; ///< rounds only where all rows and columns of packed operands are multiplied
 };
 
 /// The product of a sliver of up to `rows` rows and one of up to `columns` columns.
