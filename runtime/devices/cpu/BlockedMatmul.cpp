@@ -31,7 +31,6 @@
 #include "Threads.h"
 #include "TwinMatmul.h"
 #include <algorithm>
-#include <array>
 #include <bit>
 
 using namespace meshwright;
@@ -108,6 +107,7 @@ void packSliver(const T *from, int64_t k, int64_t stride, int64_t kStride, A *to
   int64_t begin = 0;
   if constexpr (std::is_same_v<A, float> && std::is_same_v<T, float>)
     for (; kStride == 1 && begin + 4 <= k; begin += 4) {
+      // The same place of the next sliver, once for each line of the cache.
       if (begin % 16 == 0)
         for (int i = 0; i != width; ++i)
           __builtin_prefetch(from + (i + width) * stride + begin);
@@ -497,7 +497,7 @@ private:
         fn(k0, std::min(blockK, part + depth - k0));
   }
 
-  /// Where the packed block of a right operand begins whose first line is k0.
+  /// Where line k0 of a packed panel of n columns begins.
   A *getPlace(int64_t k0, int64_t n) const { return right + k0 * roundUp(n, kernel.columns); }
 
   /// Some rows of the left operand, packed or as they lie; row i begins at i * `perRow`.
@@ -509,7 +509,8 @@ private:
   /// Some columns of the right operand.
   struct Panel {
     A *packed;
-    /// If set, where the columns lie. Whole slivers are not packed yet: each is, in the same place, when it is read.
+    /// If set, where the columns lie. Packed are only the last ones, if they are no whole sliver. After them is the
+    /// place where the micro-kernel packs one sliver after the other.
     const A *first = nullptr;
   };
 
@@ -528,7 +529,7 @@ private:
     }
     // Vectors would go beyond the end of the last columns.
     if (int64_t rest = n % kernel.columns)
-      packPanel(rhs, n0 + n - rest, rest, k0, k, right + std::min(n - rest, kernel.columns) * k);
+      packPanel(rhs, n0 + n - rest, rest, k0, k, right);
     return {right, reinterpret_cast<const A *>(rhs) + k0 * p.rhsRow + n0};
   }
 
@@ -539,8 +540,8 @@ private:
     Tile<A> tile{.k = k, .lhsRow = p.lhsRow, .lhsColumn = p.lhsColumn, .rhsRow = p.rhsRow};
     for (int64_t j = 0; j < n; j += kernel.columns) {
       int64_t columns = std::min(kernel.columns, n - j), computed = kernel.getColumns(columns);
-      bool isWhole = columns == kernel.columns, isPacked = !panel.first || !isWhole;
-      tile.packed = panel.packed + (!panel.first ? j : isWhole ? 0 : std::min(j, kernel.columns)) * k;
+      bool isPacked = !panel.first || columns != kernel.columns;
+      tile.packed = panel.packed + (!panel.first ? j : isPacked ? 0 : kernel.columns) * k;
       tile.rhs = isPacked ? tile.packed : panel.first + j;
       tile.outRow = columns == computed ? stride : computed;
       tile.ending.adds = adds && columns == computed;
@@ -580,16 +581,13 @@ private:
 
 /// How a product is divided among threads: by elements of the batch, and each of these into pieces of rows or columns.
 struct Division {
-  int64_t batch = 1, pieces = 1;
-  bool byRows = false;
-  int64_t piece = 0; ///< rows or columns
+  int64_t batch, pieces = 1;
+  bool byRows;
+  int64_t piece; ///< rows or columns
 
   /// Pieces are of whole slivers of `rows` or `columns`.
-  Division(const MatmulProblem &p, int64_t rows, int64_t columns, int threads) {
-    for (int64_t size : p.batch)
-      batch *= size;
-    byRows = p.m > p.n;
-    piece = byRows ? p.m : p.n;
+  Division(const MatmulProblem &p, int64_t rows, int64_t columns, int threads)
+      : batch(getBatchSize(p)), byRows(p.m > p.n), piece(byRows ? p.m : p.n) {
     if (threads == 1 || batch >= 4 * threads || !isDivided(p))
       return;
     int64_t all = piece;
@@ -656,10 +654,7 @@ private:
 } // namespace
 
 bool meshwright::runtime::isDivided(const MatmulProblem &problem) {
-  int64_t operations = problem.m * problem.n * problem.k;
-  for (int64_t size : problem.batch)
-    operations *= size;
-  return operations >= minOperations;
+  return getBatchSize(problem) * problem.m * problem.n * problem.k >= minOperations;
 }
 
 size_t meshwright::runtime::getBlockedMatmulScratch(const MatmulProblem &problem, int threads) {

@@ -12,6 +12,13 @@
 
 namespace meshwright::runtime {
 
+inline int64_t getBatchSize(const MatmulProblem &p) {
+  int64_t elements = 1;
+  for (int64_t size : p.batch)
+    elements *= size;
+  return elements;
+}
+
 /// The offsets in the three arrays of an element of the batch, the last of whose dimensions is the fastest.
 inline std::array<int64_t, 3> getOffsets(const MatmulProblem &p, int64_t number) {
   std::array<int64_t, 3> offsets{};
@@ -26,24 +33,9 @@ inline std::array<int64_t, 3> getOffsets(const MatmulProblem &p, int64_t number)
 
 /// Calls fn(lhs, rhs, out) with the offsets of every element of the batch.
 template <typename Fn> void forEachInBatch(const MatmulProblem &p, Fn fn) {
-  std::vector<int64_t> index(p.batch.size(), 0);
-  int64_t lhs = 0, rhs = 0, out = 0;
-  while (true) {
+  for (int64_t number = 0, size = getBatchSize(p); number != size; ++number) {
+    auto [lhs, rhs, out] = getOffsets(p, number);
     fn(lhs, rhs, out);
-    size_t dim = p.batch.size();
-    while (dim-- != 0) {
-      lhs += p.lhsBatch[dim];
-      rhs += p.rhsBatch[dim];
-      out += p.outBatch[dim];
-      if (++index[dim] != p.batch[dim])
-        break;
-      lhs -= p.lhsBatch[dim] * p.batch[dim];
-      rhs -= p.rhsBatch[dim] * p.batch[dim];
-      out -= p.outBatch[dim] * p.batch[dim];
-      index[dim] = 0;
-    }
-    if (dim == static_cast<size_t>(-1))
-      return;
   }
 }
 

@@ -12,6 +12,7 @@
 
 #include "meshwright/runtime/MatmulSet.h"
 #include "BlockedMatmul.h"
+#include "MatmulBatch.h"
 #include "Threads.h"
 #include "meshwright/runtime/Arena.h"
 #include "meshwright/runtime/MatmulProblem.h"
@@ -75,20 +76,18 @@ bool isUseful(const_dnnl_primitive_desc_t desc, const MatmulProblem &p) {
   return text.find("ref") == std::string_view::npos && (!isDivided(p) || !text.starts_with("gemm:"));
 }
 
-/// How many threads may compute a product. A small one is left to one thread. Others may divide the columns, in blocks
-/// of 64, but not the sum, which the library does with AVX-512 where a left operand is transposed and its lines are
-/// long
-/// (`compute_blocking_heuristic_avx512` in its src/cpu/x64/matmul/brgemm_matmul_utils.cpp).
+/// How many threads the library may have for a product; 0 if the own loops compute it. A small one is for one thread.
+/// Others may divide the columns, in blocks of 64, but not the sum, which the library does with AVX-512 where a left
+/// operand is transposed and its lines are long (`compute_blocking_heuristic_avx512` in its
+/// src/cpu/x64/matmul/brgemm_matmul_utils.cpp).
 int64_t getMostThreads(const MatmulProblem &p) {
-  constexpr int64_t columns = 64, longLine = 2048;
+  constexpr int64_t columns = 64, longLine = 2048, fewBlocks = 4;
   if (!isDivided(p))
     return 1;
   if (p.lhsRow != 1 || p.lhsColumn == 1 || p.k < longLine)
     return std::numeric_limits<int>::max();
-  int64_t blocks = (p.n - 1) / columns + 1;
-  for (int64_t size : p.batch)
-    blocks *= size;
-  return blocks;
+  int64_t blocks = getBatchSize(p) * ((p.n - 1) / columns + 1);
+  return blocks < fewBlocks ? 0 : blocks;
 }
 
 } // namespace
@@ -135,7 +134,6 @@ struct MatmulSet::Implementation {
   }
 
   void create(const MatmulProblem &p, Primitive &primitive) {
-    constexpr int64_t fewThreads = 4;
     // The library's order of additions depends on the shape.
     if (p.parts != 0)
       return;
@@ -143,7 +141,7 @@ struct MatmulSet::Implementation {
         getType(p.lhsType) == dnnl_data_type_undef)
       return;
     int64_t most = getMostThreads(p);
-    if (isDivided(p) && most < fewThreads)
+    if (most == 0)
       return;
     // The library makes products for as many threads as there are when they are made, and computes them with those.
     primitive.threads = static_cast<int>(std::min<int64_t>(threads, most));
@@ -189,10 +187,7 @@ struct MatmulSet::Implementation {
     Slow &entry = slow[cause];
     if (entry.count++ == 0)
       entry.first = name;
-    double flops = 2.0 * p.m * p.n * p.k;
-    for (int64_t size : p.batch)
-      flops *= size;
-    entry.flops += flops;
+    entry.flops += 2.0 * getBatchSize(p) * p.m * p.n * p.k;
   }
 };
 

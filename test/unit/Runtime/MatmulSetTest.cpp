@@ -15,7 +15,7 @@ using namespace meshwright::test;
 
 namespace {
 
-void run(Product &product, int threads = 1) {
+void compute(Product &product, int threads = 1) {
   auto set = MatmulSet::create(threads);
   ASSERT_TRUE(set.ok());
   auto number = (*set)->prepare(product.matmul, product.lhs.bytes.data(), product.rhs.bytes.data(),
@@ -23,6 +23,10 @@ void run(Product &product, int threads = 1) {
   ASSERT_TRUE(number.ok()) << number.status().message();
   ASSERT_TRUE((*set)->finish().ok());
   ASSERT_TRUE((*set)->execute(*number).ok());
+}
+
+void run(Product &product, int threads = 1) {
+  ASSERT_NO_FATAL_FAILURE(compute(product, threads));
   product.check();
 }
 
@@ -90,10 +94,7 @@ TEST(MatmulSet, ThreadsDoNotChangeBits) {
       }
     std::vector<std::byte> expected;
     for (int threads = 1; threads != 5; ++threads) {
-      auto set = MatmulSet::create(threads);
-      auto number = (*set)->prepare(product.matmul, product.lhs.bytes.data(), product.rhs.bytes.data(),
-                                    product.out.bytes.data(), "product");
-      ASSERT_TRUE(number.ok() && (*set)->finish().ok() && (*set)->execute(*number).ok());
+      ASSERT_NO_FATAL_FAILURE(compute(product, threads));
       if (threads == 1)
         expected = product.out.bytes;
       ASSERT_TRUE(product.out.bytes == expected) << threads << " threads";
@@ -126,10 +127,7 @@ TEST(MatmulSet, Residues) {
           element = random.chance(50) ? Residue::infinity(random.chance(50)) : Residue::nan();
         std::memcpy(&operand->bytes[at], &element, sizeof(element));
       }
-    auto set = MatmulSet::create();
-    auto number = (*set)->prepare(product.matmul, product.lhs.bytes.data(), product.rhs.bytes.data(),
-                                  product.out.bytes.data(), "product");
-    ASSERT_TRUE(number.ok() && (*set)->finish().ok() && (*set)->execute(*number).ok());
+    ASSERT_NO_FATAL_FAILURE(compute(product));
     auto load = [](Operand &operand, int64_t row, int64_t column) {
       Residue element;
       std::memcpy(&element, operand.at({row, column}), sizeof(element));
