@@ -4,8 +4,10 @@
 //
 // Every value becomes two nodes, connected by an edge with the capacity of its bytes:
 //
-//     source --> in(v) --bytes--> out(v) --> sink        v cannot be recomputed; v is needed
-//                                 out(u) --> in(v)       v is computed from u
+//     source --price--> in(v) --bytes--> out(v) --> sink        unbounded if v cannot be recomputed; v is needed
+//                                        out(u) --> in(v)       v is computed from u
+//
+// A cut leaves `out` on the side of the sink for what is needed, and `in` too for what is recomputed.
 //
 // Maximum flow along shortest augmenting paths (Edmonds and Karp). Of all minimum cuts the one nearest to the sink is
 // taken, namely around the nodes that still reach the sink: it leaves the least to recompute.
@@ -99,9 +101,8 @@ KeepPlan meshwright::complete::planKept(const KeepProblem &problem) {
     network.add(in, out, value.bytes);
     if (value.needed)
       network.add(out, sink, kUnbounded);
-    if (!value.computable)
-      network.add(source, in, kUnbounded);
-    else
+    network.add(source, in, value.price.value_or(kUnbounded));
+    if (value.price)
       for (unsigned operand : value.operands)
         network.add(2 * operand + 1, in, kUnbounded);
   }
@@ -118,9 +119,8 @@ KeepPlan meshwright::complete::planKept(const KeepProblem &problem) {
       continue;
     plan.kept[index] = !reaching[2 * index];
     plan.computed[index] = reaching[2 * index];
-    if (plan.kept[index])
-      plan.bytes += value.bytes;
-    else
+    plan.cost += plan.kept[index] ? value.bytes : *value.price;
+    if (plan.computed[index])
       for (unsigned operand : value.operands)
         wanted[operand] = true;
   }

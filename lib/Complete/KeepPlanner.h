@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Plain data in, plain data out. Backward needs some values of forward; each is kept, or recomputed from values that
-// are kept. The fewest bytes to keep are a minimum cut between values that cannot be recomputed and values that are
-// needed, where cutting a value costs its bytes.
+// are kept. The choice of the least cost is a minimum cut between what forward has computed and what backward needs:
+// a value that is kept costs its bytes, a value that is recomputed the price of its operation.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,6 +13,7 @@
 
 #include "llvm/ADT/SmallVector.h"
 #include <cstdint>
+#include <optional>
 
 namespace meshwright::complete {
 
@@ -20,8 +21,9 @@ struct KeepProblem {
   struct Value {
     /// The cost of keeping the value; 0 if it is available anyway.
     int64_t bytes = 0;
-    /// True if the value may be recomputed from `operands`, which are earlier values.
-    bool computable = false;
+    /// The cost of recomputing the value from `operands`, which are earlier values, in bytes that it is worth; none if
+    /// that is impossible.
+    std::optional<int64_t> price;
     /// True if backward reads the value.
     bool needed = false;
     llvm::SmallVector<unsigned, 3> operands;
@@ -34,11 +36,12 @@ struct KeepPlan {
   llvm::SmallVector<bool, 0> kept;
   /// Values to recompute, for themselves or for another value.
   llvm::SmallVector<bool, 0> computed;
-  int64_t bytes = 0;
+  /// The bytes of the kept values and the prices of the recomputed ones.
+  int64_t cost = 0;
 };
 
-/// The plan that keeps the fewest bytes, and among those the one that recomputes the fewest values. Takes time linear
-/// in the number of values times the number of kept ones, so problems should be bounded.
+/// The plan of the least cost, and among those the one that recomputes the fewest values. Takes time linear in the
+/// number of values times the number of those that are kept or have a price, so problems should be bounded.
 KeepPlan planKept(const KeepProblem &problem);
 
 } // namespace meshwright::complete

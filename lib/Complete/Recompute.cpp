@@ -45,8 +45,8 @@ using net::typeOf;
 
 namespace {
 
-/// Under `KeepPolicy::Cheap`, keep a result only if recomputing it takes at least this many FLOPs per byte: less than a
-/// GEMM with a weight matrix, more than the products inside attention.
+/// The operations that a byte is worth by default: less than a GEMM with a weight matrix takes, more than the products
+/// inside attention.
 constexpr int64_t kFlopsPerByte = 128;
 /// A value computed from constants and inputs alone by more operations than this, such as random numbers, is not
 /// recomputed from scratch.
@@ -108,10 +108,12 @@ private:
   // Reading the program.
   void collect();
   void describe(Item &item);
+  FailureOr<Placement> resolve(MappingAttr mapping, Value value) const;
   int64_t getLocalBytes(Value value) const;
   bool isParameter(Operation *op, int64_t elements) const;
   bool isPart(Operation *op) const;
   int64_t getIterations(Operation *op) const;
+  int64_t getRanks(Operation *op) const;
   bool isTakenFromLeaf(Operation *op) const;
   unsigned countGenerating(Operation *op);
   void findScores();
@@ -119,7 +121,10 @@ private:
 
   // Deciding.
   std::optional<unsigned> getNumber(Value value) const;
+  int64_t getFlopsPerByte(unsigned number) const;
+  KeepPolicy getPolicy(unsigned number, const Work &work) const;
   bool isComputable(unsigned number, const Work &work) const;
+  int64_t getPrice(unsigned number, const Work &work) const;
   SmallVector<unsigned, 0> findValues(Work &work) const;
   void plan(Work &work);
 
@@ -160,19 +165,35 @@ static int64_t getFlops(Operation *op) {
   return costed ? costed.getFlops() : typeOf(op->getResult(0)).getNumElements();
 }
 
+static uint64_t multiply(uint64_t left, uint64_t right) { return llvm::SaturatingMultiply(left, right); }
+
+/// The placement that `mapping` gives a value; none without a mesh.
+FailureOr<Placement> Recomputer::resolve(MappingAttr mapping, Value value) const {
+  if (!mesh || !mapping)
+    return failure();
+  return Placement::resolve(mapping, *mesh, typeOf(value).getShape(), [&] { return emitError(value.getLoc()); });
+}
+
 int64_t Recomputer::getLocalBytes(Value value) const {
   RankedTensorType type = typeOf(value);
-  SmallVector<int64_t> shape(type.getShape());
-  if (MappingAttr mapping = mesh ? getMapping(value) : MappingAttr()) {
-    auto placement = Placement::resolve(mapping, *mesh, type.getShape(), [&] { return emitError(value.getLoc()); });
-    if (succeeded(placement))
-      shape = placement->getLocalShape(type.getShape());
-  }
-  return getBytes(type.clone(shape));
+  FailureOr<Placement> placement = resolve(getMapping(value), value);
+  return getBytes(succeeded(placement) ? type.clone(placement->getLocalShape(type.getShape())) : type);
 }
 
 /// The number of copies of the result of `op` that are kept: one per iteration inside a loop.
 int64_t Recomputer::getIterations(Operation *op) const { return net::leavesLoop(op) ? 1 : loops.getIterations(op); }
+
+/// The number of ranks that divide the computation of `op` among them.
+int64_t Recomputer::getRanks(Operation *op) const {
+  Value result = op->getResult(0);
+  auto computes = kComputesAttr.get(op);
+  FailureOr<Placement> placement = resolve(computes ? cast<MappingAttr>(computes[0]) : getMapping(result), result);
+  int64_t ranks = 1;
+  for (Axis axis = 0; succeeded(placement) && axis < mesh->getNumAxes(); ++axis)
+    if (placement->findSplit(axis) || placement->isPartial(axis))
+      ranks *= mesh->getSize(axis);
+  return ranks;
+}
 
 /// True if `op` takes an element of a stack that is available anyway.
 bool Recomputer::isTakenFromLeaf(Operation *op) const {
@@ -316,24 +337,53 @@ std::optional<unsigned> Recomputer::getNumber(Value value) const {
   return known == numbers.end() ? std::nullopt : std::optional(known->second);
 }
 
-/// True if a value may be recomputed for a block: inside by the block's policy, before it only cheaply.
+/// The operations that a byte of a value is worth under `KeepPolicy::Cheap`.
+int64_t Recomputer::getFlopsPerByte(unsigned number) const {
+  if (options.flopsPerByte.empty())
+    return kFlopsPerByte;
+  for (auto [flops, end] : llvm::zip(options.flopsPerByte, options.ends))
+    if (uint64_t(number) * kForwardParts < uint64_t(end) * items.size())
+      return flops;
+  return options.ends.empty() ? options.flopsPerByte.front() : 0;
+}
+
+/// The policy for a value that a block reads: inside that of the block, before it only cheap operations.
+KeepPolicy Recomputer::getPolicy(unsigned number, const Work &work) const {
+  if (!work.members.contains(number) || (work.block.policy == KeepPolicy::Cheap && getFlopsPerByte(number) <= 0))
+    return KeepPolicy::Cut;
+  return work.block.policy;
+}
+
+/// True if a value may be recomputed for a block.
 bool Recomputer::isComputable(unsigned number, const Work &work) const {
   const Item &item = items[number];
   if (item.leaf || !item.repeatable || work.received.contains(number))
     return false;
   if (item.score)
     return true;
-  switch (work.members.contains(number) ? work.block.policy : KeepPolicy::Cut) {
+  switch (getPolicy(number, work)) {
   case KeepPolicy::Cut:
     return item.cheap && !options.scoresOnly;
-  case KeepPolicy::Cheap:
-    return !item.generated && llvm::divideCeilSigned(getFlops(item.op), kFlopsPerByte) <= item.bytes;
   case KeepPolicy::Products:
     return !isa<net::DotOp>(item.op);
+  case KeepPolicy::Cheap:
   case KeepPolicy::Nothing:
     return true;
   }
   return false;
+}
+
+/// The bytes that recomputing a value for a block is worth: 0 if the policy does not weigh it.
+int64_t Recomputer::getPrice(unsigned number, const Work &work) const {
+  const Item &item = items[number];
+  if (item.cheap || item.score || getPolicy(number, work) != KeepPolicy::Cheap)
+    return 0;
+  // Moving an element takes as long as an operation. An element of a generated value takes all operations before it.
+  uint64_t elements = typeOf(item.op->getResult(0)).getNumElements() * (item.generated ? kMostGenerating : 1);
+  uint64_t flops = multiply(std::max<uint64_t>(getFlops(item.op), elements), getIterations(item.op)) /
+                   static_cast<uint64_t>(getRanks(item.op));
+  // An operation of just as many per byte as the bound costs less than it saves.
+  return std::min<uint64_t>((std::max<uint64_t>(flops, 1) - 1) / getFlopsPerByte(number), kTooLarge);
 }
 
 /// The values that the block's backward reads and the values from which these may be recomputed, in program order:
@@ -372,15 +422,17 @@ void Recomputer::plan(Work &work) {
     bool isKept = received == work.received.end() ? item.kept : copies.contains({number, received->second});
     value.bytes = item.leaf || isKept ? 0 : item.bytes;
     value.needed = work.reads.contains(number);
-    value.computable = isComputable(number, work);
+    bool isComputable = this->isComputable(number, work);
     for (Value operand : item.op->getOperands())
       if (std::optional<unsigned> maker = getNumber(operand)) {
         auto known = indices.find(*maker);
         // The operand is beyond the search.
-        value.computable &= known != indices.end();
+        isComputable &= known != indices.end();
         if (known != indices.end())
           value.operands.push_back(known->second);
       }
+    if (isComputable)
+      value.price = getPrice(number, work);
   }
   KeepPlan plan = planKept(problem);
   for (auto [index, number] : llvm::enumerate(values)) {
@@ -466,8 +518,7 @@ Operation *Recomputer::clone(unsigned number, Operation *before, const DenseMap<
   net::kRecomputedAttr.set(origin, builder.getI64IntegerAttr(number));
   net::kRecomputesAttr.set(made, builder.getI64IntegerAttr(number));
   ++numClones;
-  numFlops = llvm::SaturatingAdd(numFlops, llvm::SaturatingMultiply(static_cast<uint64_t>(getFlops(made)),
-                                                                    static_cast<uint64_t>(getIterations(origin))));
+  numFlops = llvm::SaturatingAdd(numFlops, multiply(getFlops(made), getIterations(origin)));
   return made;
 }
 

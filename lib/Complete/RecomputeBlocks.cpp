@@ -3,13 +3,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Divides the operations of forward into blocks in this order: scopes that match the globs of `blocks`, stretches
-// between consecutive anchors, numbered scopes, and runs of at most 512 remaining operations, since the cut of a block
-// takes more than linear time. Linear in the number of operations.
+// between consecutive anchors, numbered scopes (or, where operations have a price, stretches of several of them), and
+// runs of at most 512 remaining operations, since the cut of a block takes more than linear time. Linear in the number
+// of operations.
 //
 //===----------------------------------------------------------------------===//
 
 #include "RecomputeBlocks.h"
 #include "Anchors.h"
+#include "dialects/Dist/Interfaces.h"
 #include "dialects/Net/Net.h"
 #include "meshwright/Support/Glob.h"
 #include "meshwright/Support/Scopes.h"
@@ -18,6 +20,9 @@
 using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::complete;
+
+/// The largest number of operations of a block without a name.
+static constexpr size_t kMost = 512;
 
 static StringRef getScope(Operation *op) {
   auto scope = net::kScopeAttr.get(op);
@@ -38,6 +43,7 @@ public:
 private:
   LogicalResult addNamed();
   LogicalResult addAnchored();
+  void addStretches(KeepPolicy policy);
   void addFound(KeepPolicy policy);
   void addRest(KeepPolicy policy);
   void add(int block, unsigned op);
@@ -147,9 +153,51 @@ void Divider::addFound(KeepPolicy policy) {
   }
 }
 
+/// True if `op` computes more than it reads and writes, as matrix products and convolutions do.
+static bool isProduct(Operation *op) {
+  auto costed = dyn_cast<dist::CostOpInterface>(op);
+  int64_t elements = 0;
+  for (Type type : llvm::concat<const Type>(op->getOperandTypes(), op->getResultTypes()))
+    if (auto tensor = dyn_cast<RankedTensorType>(type))
+      elements += tensor.getNumElements();
+  return costed && costed.getFlops() > elements;
+}
+
+/// True if the scope `inner` is `outer` or inside of it.
+static bool contains(StringRef outer, StringRef inner) {
+  return outer.empty() || (inner.consume_front(outer) && (inner.empty() || inner.front() == '.'));
+}
+
+/// Divides forward where found scopes with a product begin. What follows without a product belongs to such a block if
+/// it is in a found scope, as a norm, or in one that contains the block, as a pool: both read what the block would
+/// recompute.
+void Divider::addStretches(KeepPolicy policy) {
+  llvm::SmallDenseSet<StringRef> ahead;
+  for (Operation *op : ops)
+    if (isProduct(op))
+      ahead.insert(findBlock(getScope(op)));
+  // The block to which the next operation may belong, and its scope.
+  int block = -1;
+  StringRef scope;
+  for (auto [index, op] : llvm::enumerate(ops)) {
+    if (op->getNumOperands() == 0)
+      continue;
+    StringRef name = findBlock(getScope(op));
+    bool isFull = block < 0 || blocks[block].members.size() >= kMost;
+    if (name.empty()) {
+      if (isFull || isProduct(op) || !contains(getScope(op), scope))
+        block = -1;
+    } else if (ahead.erase(name) || isFull) {
+      block = create(policy);
+      scope = name;
+    }
+    if (block >= 0)
+      add(block, index);
+  }
+}
+
 /// Divides all other operations into runs of bounded length, which bounds the time per block.
 void Divider::addRest(KeepPolicy policy) {
-  constexpr size_t kMost = 512;
   int block = -1;
   for (unsigned index = 0; index < ops.size(); ++index) {
     if (blockOf[index] >= 0)
@@ -164,14 +212,16 @@ FailureOr<SmallVector<RecomputeBlock, 0>> Divider::run() {
   bool named = !options.blocks.empty() || !options.anchors.empty();
   if (failed(addNamed()) || (!options.anchors.empty() && failed(addAnchored())))
     return failure();
-  addFound(named ? options.elsewhere : options.policy);
+  KeepPolicy elsewhere = named ? KeepPolicy::Cut : options.policy;
+  if (elsewhere == KeepPolicy::Cheap)
+    addStretches(elsewhere);
+  addFound(elsewhere);
   if (!named && options.policy == KeepPolicy::Nothing && blocks.empty())
     return func.emitError() << "no scope of the " << ops.size()
                             << " operations of forward ends in a number, as those of repeated blocks do; "
                                "blocks or anchors name what to recompute";
-  KeepPolicy rest = named ? options.elsewhere : options.policy;
   // Runs are not blocks of the network: keeping nothing of them would recompute arbitrary stretches.
-  addRest(rest == KeepPolicy::Nothing ? KeepPolicy::Cut : rest);
+  addRest(elsewhere == KeepPolicy::Nothing ? KeepPolicy::Cut : elsewhere);
   return std::move(blocks);
 }
 

@@ -1,4 +1,4 @@
-//===- Fit.h - searches the least recomputation that fits --------*- C++ -*===//
+//===- Fit.h - searches the least recomputation that fits --------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -10,60 +10,49 @@
 #define MESHWRIGHT_LIB_PIPELINE_FIT_H
 
 #include <cstdint>
-#include <string>
-#include <vector>
+#include <functional>
+#include <optional>
 
 namespace meshwright {
 
-/// A way to divide blocks: of the first so many nothing is kept, of the others what is cheap to keep; or no block is
-/// treated, and all keep what cheap operations do not lead to.
+/// The operations that backward may spend on a byte that is not kept: for values of forward before `early` so many as
+/// `level` says, before `late` those of the level below, and for all others none. Positions count parts of forward,
+/// of which there are `complete::kForwardParts`.
 struct FitChoice {
-  bool treated = false;
-  unsigned numWhole = 0;
+  unsigned level = 0, early = 0, late = 0;
   bool operator==(const FitChoice &) const = default;
 };
 
-/// Looks for the choice that computes least and fits. Choices are tried in a fixed order: nothing treated, all blocks
-/// cheaply, all whole; then the least number of whole blocks by halving.
-class FitSearch {
-public:
-  explicit FitSearch(int64_t limit) : limit(limit) {}
-  /// Says how many blocks there are, before the first report.
-  void setBlocks(unsigned number) { numBlocks = many = number; }
+/// The largest level: 2^25 operations per byte, more than those of any network.
+constexpr unsigned kMostFitLevel = 96;
 
-  /// The choice to compile next, or the final one once `isOver`.
-  FitChoice getChoice() const { return choice; }
-  /// Takes the peak in bytes of the choice. What is known is not asked for again.
-  void report(int64_t peak);
-  bool isOver() const { return over; }
-  /// True if the choice fits; valid once the search is over.
-  bool fits() const { return least <= limit; }
+/// The operations per byte of a level: the numbers with at most three significant bits, so that one is at most a
+/// quarter more than the one before from 4 on. Level 0 is 0.
+int64_t getFlopsPerByte(unsigned level);
+
+/// A choice that was compiled.
+struct FitTrial {
+  /// The largest arena of a rank in bytes.
+  int64_t peak = 0;
+  /// The operations that are recomputed, as a share of those of forward.
+  double recomputed = 0;
+};
+
+struct FitResult {
+  /// The choice that fits, if one does.
+  std::optional<FitChoice> choice;
   /// The least peak of all that were tried.
-  int64_t getLeast() const { return least; }
-  unsigned getNumTried() const { return numTried; }
-
-private:
-  void stop(FitChoice last);
-
-  int64_t limit;
-  unsigned numBlocks = 0;
-  FitChoice choice;
-  bool over = false;
-  int64_t least = INT64_MAX;
-  unsigned numTried = 0;
-  /// So few whole blocks do not fit, so many do.
-  unsigned few = 0, many = 0;
+  int64_t least = 0;
 };
 
-/// The gain of recomputing a block: the bytes that it keeps, and the FLOPs of its forward.
-struct FitBlock {
-  std::string name;
-  int64_t bytes = 0;
-  double flops = 0;
-};
-
-/// Sorts by what is gained per operation, the most first; equals stay in order.
-void sortByGain(std::vector<FitBlock> &blocks);
+/// Looks for the choice that spends least among those whose peak is at most `limit`: the lowest level that fits for all
+/// of forward, which has `numParts` parts, or for its first quarters if none does; then the shortest beginning that
+/// needs it, if the rest has the level below; then the shortest that needs that. Values of the beginning are kept
+/// longest, and those of the end are needed at once. Each is found by bisection, as if memory fell with what is spent,
+/// until choices differ by less than 1 % of forward. `compile` tries a choice, and fails with nothing, which ends the
+/// search with nothing.
+std::optional<FitResult> findFit(int64_t limit, unsigned numParts,
+                                 const std::function<std::optional<FitTrial>(const FitChoice &)> &compile);
 
 } // namespace meshwright
 

@@ -9,11 +9,14 @@
 
 #include "Searches.h"
 #include "Fit.h"
+#include "PlanBlocks.h"
 #include "PlanPrograms.h"
 #include "PlanSegments.h"
 #include "StrategyOptions.h"
+#include "dialects/Net/Net.h"
 #include "meshwright/Annotate/Passes.h"
 #include "meshwright/Support/Units.h"
+#include <map>
 
 using namespace mlir;
 using namespace meshwright;
@@ -21,54 +24,81 @@ using namespace meshwright;
 /// The largest number of divisions of a network into stages that are compiled.
 static constexpr int kMostCuts = 16;
 
-/// Compiles a copy of the program, from Complete, which `complete` runs, up to its memory, and leaves the plan to tell
-/// of it.
-static LogicalResult compileCopy(Compilation &c, llvm::function_ref<LogicalResult()> complete) {
-  // Warnings are printed when the program is compiled for good.
-  ScopedDiagnosticHandler silent(&c.context, [](Diagnostic &diagnostic) {
-    return success(diagnostic.getSeverity() != DiagnosticSeverity::Error);
-  });
-  OwningOpRef<ModuleOp> serialBefore = std::move(c.programs.serial),
-                        evaluationBefore = std::move(c.programs.evaluation);
-  OwningOpRef<ModuleOp> before = c.programs.step->clone();
-  LogicalResult compiled = complete();
-  for (Stage stage : {Stage::Partition, Stage::Optimize, Stage::Schedule})
-    compiled = success(succeeded(compiled) && succeeded(runStage(c, stage)));
-  if (succeeded(compiled))
+namespace {
+
+/// Copies the step of a compilation, to try a choice on it, and puts everything back in the end.
+class Attempt {
+public:
+  explicit Attempt(Compilation &c)
+      : c(c), planBefore(c.plan), serialBefore(std::move(c.programs.serial)),
+        evaluationBefore(std::move(c.programs.evaluation)), stepBefore(c.programs.step->clone()),
+        // Warnings are printed when the program is compiled for good.
+        silent(&c.context,
+               [](Diagnostic &diagnostic) { return success(diagnostic.getSeverity() != DiagnosticSeverity::Error); }) {}
+  ~Attempt() {
+    c.plan = planBefore;
+    c.programs.step = std::move(stepBefore);
+    c.programs.serial = std::move(serialBefore);
+    c.programs.evaluation = std::move(evaluationBefore);
+  }
+
+  /// Compiles the copy from Partition up to its memory, which the plan then tells of.
+  LogicalResult schedule() {
+    for (Stage stage : {Stage::Partition, Stage::Optimize, Stage::Schedule})
+      if (failed(runStage(c, stage)))
+        return failure();
     addMemory(c.plan, *c.programs.step);
-  c.programs.step = std::move(before);
-  c.programs.serial = std::move(serialBefore);
-  c.programs.evaluation = std::move(evaluationBefore);
-  return compiled;
+    return success();
+  }
+
+private:
+  Compilation &c;
+  const Plan planBefore;
+  OwningOpRef<ModuleOp> serialBefore, evaluationBefore, stepBefore;
+  ScopedDiagnosticHandler silent;
+};
+
+} // namespace
+
+/// The clones of a completed step with their places. Steps with the same ones are the same, whatever their prices.
+static std::vector<int64_t> findRecomputed(ModuleOp step) {
+  std::vector<int64_t> clones;
+  int64_t position = 0;
+  step.walk([&](Operation *op) {
+    ++position;
+    if (IntegerAttr number = net::kRecomputesAttr.get(op))
+      clones.insert(clones.end(), {position, number.getInt()});
+  });
+  return clones;
 }
 
 LogicalResult meshwright::fitMemory(Compilation &c) {
   const auto &recompute = c.strategy.get().train().recompute();
   if (!c.strategy.get().train().has_recompute() || !recompute.has_fit())
     return success();
-  const Plan before = c.plan;
-  // Those first from which most is gained.
-  std::vector<FitBlock> blocks;
-  FitSearch search(recompute.fit());
-  while (!search.isOver()) {
-    setRecompute(c.completeOptions.recompute, search.getChoice(), blocks);
-    if (failed(compileCopy(c, [&] { return completeStep(c); })))
-      return failure();
-    if (search.getNumTried() == 0) {
-      for (const auto &[name, block] : getBlocks(c.plan))
-        if (!name.empty() && block.forwardFlops > 0)
-          blocks.push_back({name, block.keptBytes, block.forwardFlops});
-      sortByGain(blocks);
-      search.setBlocks(blocks.size());
+  std::map<std::vector<int64_t>, FitTrial> known;
+  auto compile = [&](const FitChoice &choice) -> std::optional<FitTrial> {
+    setRecompute(c.completeOptions.recompute, choice);
+    Attempt attempt(c);
+    if (failed(completeStep(c)))
+      return std::nullopt;
+    auto [trial, isNew] = known.try_emplace(findRecomputed(*c.programs.step));
+    if (isNew) {
+      if (failed(attempt.schedule()))
+        return std::nullopt;
+      PlannedBlock sum = sumBlocks(getBlocks(c.plan));
+      trial->second = {getPeakBytes(c.plan), sum.recomputeFlops / std::max(sum.forwardFlops, 1.0)};
     }
-    search.report(getPeakBytes(c.plan));
-    c.plan = before;
-  }
-  setRecompute(c.completeOptions.recompute, search.getChoice(), blocks);
-  if (!search.fits())
+    return trial->second;
+  };
+  std::optional<FitResult> result = findFit(recompute.fit(), complete::kForwardParts, compile);
+  if (!result)
+    return failure();
+  if (!result->choice)
     return emitError(c.strategy.getLoc(&c.context, "train.recompute.fit"))
-           << "the arena is to fit " << recompute.fit() << " bytes but takes at least " << search.getLeast()
-           << ", with nothing kept of " << blocks.size() << " blocks";
+           << "the arena is to fit " << recompute.fit() << " bytes but takes at least " << result->least
+           << ", with as little kept as recomputation allows";
+  setRecompute(c.completeOptions.recompute, *result->choice);
   return success();
 }
 
@@ -78,7 +108,6 @@ LogicalResult meshwright::annotateStep(Compilation &c) {
     return annotate::annotate(*c.programs.step, c.strategy);
   int64_t limit = Megabytes(stages.max_megabytes()).getBytes(), least = kUnboundedBytes;
   OwningOpRef<ModuleOp> before = std::move(c.programs.step);
-  const Plan planBefore = c.plan;
   annotate::StageBound bound;
   int numTried = 0;
   for (; numTried < kMostCuts; ++numTried, bound.bytes = bound.largest - 1) {
@@ -88,10 +117,10 @@ LogicalResult meshwright::annotateStep(Compilation &c) {
         return failure();
       break;
     }
-    if (failed(compileCopy(c, [&] { return runStage(c, Stage::Complete); })))
+    Attempt attempt(c);
+    if (failed(runStage(c, Stage::Complete)) || failed(attempt.schedule()))
       return failure();
     int64_t peak = getPeakBytes(c.plan);
-    c.plan = planBefore;
     if (peak <= limit)
       return success();
     least = std::min(least, peak);

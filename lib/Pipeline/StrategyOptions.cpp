@@ -190,14 +190,10 @@ static void setRecomputeOptions(complete::Options &options, const StrategyFile &
   options.recomputeLocations = {locate("blocks", recompute.blocks_size()), locate("anchors", recompute.anchors_size())};
 }
 
-void meshwright::setRecompute(complete::RecomputePassOptions &options, const FitChoice &choice,
-                              ArrayRef<FitBlock> blocks) {
-  using complete::KeepPolicy;
-  options.policy = !choice.treated ? KeepPolicy::Cut : choice.numWhole == 0 ? KeepPolicy::Cheap : KeepPolicy::Nothing;
-  options.elsewhere = KeepPolicy::Cheap;
-  options.blocks.clear();
-  for (const FitBlock &block : blocks.take_front(choice.numWhole))
-    options.blocks.push_back(block.name);
+void meshwright::setRecompute(complete::RecomputePassOptions &options, const FitChoice &choice) {
+  options.policy = complete::KeepPolicy::Cheap;
+  options.flopsPerByte = {getFlopsPerByte(choice.level), getFlopsPerByte(std::max(choice.level, 1U) - 1)};
+  options.ends = {choice.early, choice.late};
 }
 
 complete::Options meshwright::getCompleteOptions(const StrategyFile &file, MLIRContext *context) {

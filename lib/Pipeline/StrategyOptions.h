@@ -36,8 +36,8 @@ partition::LocalizeShapesPassOptions getPartitionOptions(const strategy::Strateg
 /// The options of Optimize.
 optimize::Options getOptimizeOptions(const strategy::StrategyFile &file);
 
-/// Writes a choice among `blocks` to the options of recompute.
-void setRecompute(complete::RecomputePassOptions &options, const FitChoice &choice, llvm::ArrayRef<FitBlock> blocks);
+/// Writes a choice to the options of recompute.
+void setRecompute(complete::RecomputePassOptions &options, const FitChoice &choice);
 
 /// The options of Schedule; `optimize` says whether communication may overlap computation.
 schedule::Options getScheduleOptions(const strategy::Strategy &strategy, bool optimize);

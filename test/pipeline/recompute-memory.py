@@ -66,6 +66,17 @@ for bound in (peaks[0], peaks[0] - 1, (peaks[2] + peaks[3]) // 2, peaks[3]):
     assert program["peak_bytes"] <= bound
     assert program["recompute_flops"] <= nothing["recompute_flops"]
     assert (program["recompute_flops"] == default["recompute_flops"]) == (bound == peaks[0])
+# In the memory that a policy takes, no more is computed than by that policy; and more memory never costs operations: to 1 % of forward.
+tolerance = 0.01 * sum(block["forward_flops"] for block in blocks.values())
+for other in (products, cheap, nothing):
+    program, _ = plan(f"recompute {{ fit: {other['peak_bytes']} }}")
+    print("fit", other["peak_bytes"], "computes", program["recompute_flops"], "where a policy computes", other["recompute_flops"])
+    assert program["recompute_flops"] <= other["recompute_flops"] + tolerance
+spent = [plan(f"recompute {{ fit: {peaks[3] + (peaks[0] - peaks[3]) * part // 8} }}")[0]["recompute_flops"] for part in range(9)]
+print("spent", spent)
+assert all(less <= more + tolerance for more, less in zip(spent, spent[1:])), spent
+# A byte less than the default takes costs little.
+assert plan(f"recompute {{ fit: {peaks[0] - 1} }}")[0]["recompute_flops"] < 0.05 * nothing["recompute_flops"]
 done = compile_with(f"recompute {{ fit: {peaks[3] // 2} }}")
 least = int(done.stderr.split("takes at least ")[1].split(",")[0])
 assert done.returncode == 1 and f"the arena is to fit {peaks[3] // 2} bytes" in done.stderr, done.stderr

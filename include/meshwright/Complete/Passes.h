@@ -19,9 +19,12 @@ class OpPassManager;
 namespace meshwright::complete {
 
 /// The values of a block of forward that are kept for backward; backward recomputes all others. `Cut`: the fewest bytes
-/// from which cheap operations compute the values that backward reads. `Cheap`: values that take many operations per
-/// byte. `Products`: results of products. `Nothing`: only the block's inputs.
+/// from which cheap operations compute the values that backward reads. `Cheap`: values that take more operations per
+/// byte than a bound. `Products`: results of products. `Nothing`: only the block's inputs.
 enum class KeepPolicy { Cut, Cheap, Products, Nothing };
+
+/// The parts of forward, equal in number of operations, in which `RecomputePassOptions::ends` counts.
+constexpr unsigned kForwardParts = 256;
 
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION

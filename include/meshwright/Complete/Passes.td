@@ -89,8 +89,11 @@ def RecomputePass : Pass<"dist-complete-recompute", "::mlir::ModuleOp"> {
     - `cut`: operations with at most one floating-point operation per element, which kernels of backward fuse, except gathers
       and scatters. Parameters, converted or not, and inputs are available anyway;
     - `products`: all operations except products;
-    - `cheap`: operations with at most 128 floating-point operations per byte that keeping their results would take;
-    - `nothing`: all operations.
+    - `nothing`: all operations;
+    - `cheap`: all operations, at a price: recomputing as many floating-point operations as `flops-per-byte` costs as
+      much as keeping a byte. Of all cuts it is the one of the least cost, so 0 gives `cut` and a large number
+      `nothing`. Where no blocks are named, this policy divides forward into stretches that begin where a scope
+      with a product does whose name ends in a number.
 
     Values with the rows and columns of an attention's scores are recomputed under every policy, from the operands of its
     products and what its softmax has reduced: `dist-schedule-tile-regions` then computes them by tiles.
@@ -119,13 +122,9 @@ def RecomputePass : Pass<"dist-complete-recompute", "::mlir::ModuleOp"> {
              clEnumValN(::meshwright::complete::KeepPolicy::Cheap, "cheap", "values that take many operations per byte"),
              clEnumValN(::meshwright::complete::KeepPolicy::Products, "products", "results of products"),
              clEnumValN(::meshwright::complete::KeepPolicy::Nothing, "nothing", "only the inputs of the block"))}]>,
-    Option<"elsewhere", "elsewhere", "::meshwright::complete::KeepPolicy", "::meshwright::complete::KeepPolicy::Cut",
-           "The values kept of all other blocks if some are named",
-           [{::llvm::cl::values(
-             clEnumValN(::meshwright::complete::KeepPolicy::Cut, "cut", "the fewest bytes that cheap operations can start from"),
-             clEnumValN(::meshwright::complete::KeepPolicy::Cheap, "cheap", "values that take many operations per byte"),
-             clEnumValN(::meshwright::complete::KeepPolicy::Products, "products", "results of products"),
-             clEnumValN(::meshwright::complete::KeepPolicy::Nothing, "nothing", "only the inputs of the block"))}]>,
+    ListOption<"flopsPerByte", "flops-per-byte", "int64_t", "The operations that a byte is worth, for `cheap`; default: 128">,
+    ListOption<"ends", "ends", "unsigned",
+               "The 256ths of forward at which these numbers end, in order; after the last one a byte is worth nothing; default: 256">,
     FieldOption<"repeatConversions", "repeat-conversions", Recompute_repeat_conversions>,
     Option<"scoresOnly", "scores-only", "bool", "false", "Let cut recompute nothing but scores">,
     FieldOption<"tiles", "tiles", Tiles_enabled>,

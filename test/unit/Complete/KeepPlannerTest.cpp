@@ -13,29 +13,28 @@
 
 using namespace meshwright::complete;
 
-/// The number of operations that are recomputed if exactly the values in `kept` are kept; nothing if a needed value
-/// cannot be recomputed.
-static std::optional<unsigned> countComputed(const KeepProblem &problem, unsigned kept) {
+/// The cost of keeping exactly the values in `kept`, and the number of operations that are recomputed then; nothing if
+/// a needed value cannot be recomputed.
+static std::optional<std::pair<int64_t, unsigned>> getCost(const KeepProblem &problem, unsigned kept) {
+  int64_t cost = 0;
   unsigned computed = 0;
   llvm::SmallVector<bool> wanted(problem.values.size(), false);
   for (unsigned index = problem.values.size(); index-- > 0;) {
     const KeepProblem::Value &value = problem.values[index];
-    if ((!wanted[index] && !value.needed) || (kept >> index & 1))
+    if (kept >> index & 1) {
+      cost += value.bytes;
       continue;
-    if (!value.computable)
+    }
+    if (!wanted[index] && !value.needed)
+      continue;
+    if (!value.price)
       return std::nullopt;
+    cost += *value.price;
     ++computed;
     for (unsigned operand : value.operands)
       wanted[operand] = true;
   }
-  return computed;
-}
-
-static int64_t countBytes(const KeepProblem &problem, unsigned kept) {
-  int64_t bytes = 0;
-  for (unsigned index = 0; index < problem.values.size(); ++index)
-    bytes += kept >> index & 1 ? problem.values[index].bytes : 0;
-  return bytes;
+  return std::pair(cost, computed);
 }
 
 static KeepProblem makeRandom(meshwright::test::Random &random) {
@@ -44,7 +43,8 @@ static KeepProblem makeRandom(meshwright::test::Random &random) {
   for (int64_t index = 0; index < size; ++index) {
     KeepProblem::Value &value = problem.values.emplace_back();
     value.bytes = random.pick(0, 7);
-    value.computable = index > 0 && random.chance(75);
+    if (index > 0 && random.chance(75))
+      value.price = random.chance(50) ? 0 : random.pick(1, 7);
     value.needed = random.chance(33);
     if (index > 0)
       for (int64_t count = random.pick(1, 3); count > 0; --count)
@@ -53,8 +53,8 @@ static KeepProblem makeRandom(meshwright::test::Random &random) {
   return problem;
 }
 
-/// Tests that no choice keeps fewer bytes, and of those that keep as few none computes less, by trying all of them.
-TEST(KeepPlannerTest, KeepsTheFewestBytes) {
+/// Tests that no choice costs less, and of those that cost as much none computes less, by trying all of them.
+TEST(KeepPlannerTest, CostsLeast) {
   meshwright::test::Random random(1);
   for (int round = 0; round < 300; ++round) {
     SCOPED_TRACE(random.describe(round));
@@ -62,16 +62,13 @@ TEST(KeepPlannerTest, KeepsTheFewestBytes) {
     KeepPlan plan = planKept(problem);
     std::optional<std::pair<int64_t, unsigned>> best;
     for (unsigned kept = 0; kept < 1u << problem.values.size(); ++kept)
-      if (std::optional<unsigned> computed = countComputed(problem, kept))
-        if (std::pair cost(countBytes(problem, kept), *computed); !best || cost < *best)
-          best = cost;
+      if (std::optional<std::pair<int64_t, unsigned>> cost = getCost(problem, kept); cost && (!best || *cost < *best))
+        best = cost;
     unsigned chosen = 0;
     for (unsigned index = 0; index < problem.values.size(); ++index)
       chosen |= plan.kept[index] << index;
-    EXPECT_EQ(plan.bytes, best->first);
-    EXPECT_EQ(countBytes(problem, chosen), best->first);
-    ASSERT_TRUE(countComputed(problem, chosen));
-    EXPECT_EQ(*countComputed(problem, chosen), best->second);
+    EXPECT_EQ(plan.cost, best->first);
+    EXPECT_EQ(getCost(problem, chosen), best);
     EXPECT_EQ(llvm::count(plan.computed, true), best->second);
   }
 }
@@ -79,7 +76,7 @@ TEST(KeepPlannerTest, KeepsTheFewestBytes) {
 /// A chain a > b > c of equal sizes, of which c is needed: it is kept itself.
 TEST(KeepPlannerTest, ComputesLeastAmongEquals) {
   KeepProblem problem;
-  problem.values = {{8, false, false, {}}, {8, true, false, {0}}, {8, true, true, {1}}};
+  problem.values = {{8, std::nullopt, false, {}}, {8, 0, false, {0}}, {8, 0, true, {1}}};
   KeepPlan plan = planKept(problem);
   EXPECT_TRUE(plan.kept[2]);
   EXPECT_FALSE(plan.kept[0] || plan.kept[1] || plan.computed[1]);
@@ -88,18 +85,30 @@ TEST(KeepPlannerTest, ComputesLeastAmongEquals) {
 /// Two wide values of one narrow one: that is kept once, for both.
 TEST(KeepPlannerTest, SharesANarrowSource) {
   KeepProblem problem;
-  problem.values = {{6, false, false, {}}, {4, true, true, {0}}, {4, true, true, {0}}};
+  problem.values = {{6, std::nullopt, false, {}}, {4, 0, true, {0}}, {4, 0, true, {0}}};
   KeepPlan plan = planKept(problem);
   EXPECT_TRUE(plan.kept[0]);
   EXPECT_TRUE(plan.computed[1] && plan.computed[2]);
-  EXPECT_EQ(plan.bytes, 6);
+  EXPECT_EQ(plan.cost, 6);
 }
 
 /// Values that are available anyway cost nothing: everything is computed from them.
 TEST(KeepPlannerTest, TakesWhatIsThere) {
   KeepProblem problem;
-  problem.values = {{0, false, false, {}}, {4, true, false, {0}}, {4, true, true, {1}}};
+  problem.values = {{0, std::nullopt, false, {}}, {4, 0, false, {0}}, {4, 0, true, {1}}};
   KeepPlan plan = planKept(problem);
-  EXPECT_EQ(plan.bytes, 0);
+  EXPECT_EQ(plan.cost, 0);
   EXPECT_TRUE(plan.computed[1] && plan.computed[2]);
+}
+
+/// A value of 8 bytes that takes work worth 5 to compute, from one that takes work worth 2, until that is worth 4: then
+/// keeping the value costs less than both.
+TEST(KeepPlannerTest, AddsPricesAlongAChain) {
+  for (int64_t price : {2, 4}) {
+    KeepProblem problem;
+    problem.values = {{0, std::nullopt, false, {}}, {8, price, false, {0}}, {8, 5, true, {1}}};
+    KeepPlan plan = planKept(problem);
+    EXPECT_EQ(plan.kept[2], price == 4);
+    EXPECT_EQ(plan.cost, price == 4 ? 8 : 7);
+  }
 }

@@ -7,63 +7,122 @@
 #include "lib/Pipeline/Fit.h"
 #include "test/unit/Random.h"
 #include "gtest/gtest.h"
+#include <vector>
 
 using namespace meshwright;
 
 namespace {
 
-/// Peaks that fall with what is computed again.
-struct Peaks {
-  int64_t untreated = 0;
-  /// By the number of whole blocks.
-  std::vector<int64_t> treated;
+constexpr unsigned kNumParts = 64;
 
-  int64_t get(const FitChoice &choice) const { return choice.treated ? treated[choice.numWhole] : untreated; }
+/// Values that can be freed at levels of their own: memory falls with what is spent.
+struct Network {
+  struct Value {
+    unsigned position = 0, level = 0;
+    int64_t bytes = 0;
+    bool isFreed(const FitChoice &choice) const {
+      unsigned spent = position < choice.early ? choice.level : position < choice.late ? choice.level - 1 : 0;
+      return level <= spent;
+    }
+    double getFlops() const { return static_cast<double>(bytes) * static_cast<double>(getFlopsPerByte(level)); }
+  };
+  int64_t least = 0;
+  std::vector<Value> values;
+  double forward = 0;
+
+  explicit Network(test::Random &random) : least(random.pick(1, 50)), values(random.pick(0, 30)) {
+    for (Value &value : values) {
+      value = {static_cast<unsigned>(random.pick(0, kNumParts - 1)),
+               static_cast<unsigned>(random.pick(1, kMostFitLevel)), random.pick(1, 9)};
+      forward += value.getFlops();
+    }
+  }
+
+  FitTrial compile(const FitChoice &choice) const {
+    FitTrial trial{least, 0};
+    for (const Value &value : values) {
+      trial.peak += value.isFreed(choice) ? 0 : value.bytes;
+      trial.recomputed += value.isFreed(choice) ? value.getFlops() / forward : 0;
+    }
+    return trial;
+  }
 };
-
-Peaks makePeaks(test::Random &random) {
-  Peaks peaks;
-  int64_t peak = random.pick(1, 50);
-  for (int64_t count = random.pick(1, 20); count > 0; --count)
-    peaks.treated.insert(peaks.treated.begin(), peak += random.pick(0, 9));
-  peaks.untreated = peak + random.pick(0, 9);
-  return peaks;
-}
 
 } // namespace
 
-/// Tests that the first choice that fits is found, in few attempts, and that what does not fit tells the least.
+/// Tests the numbers of operations per byte: they grow by at least one and at most a quarter.
+TEST(FitTest, LevelsGrow) {
+  EXPECT_EQ(getFlopsPerByte(0), 0);
+  EXPECT_EQ(getFlopsPerByte(1), 1);
+  for (unsigned level = 1; level < kMostFitLevel; ++level) {
+    EXPECT_LT(getFlopsPerByte(level), getFlopsPerByte(level + 1));
+    EXPECT_LE(getFlopsPerByte(level + 1), std::max(getFlopsPerByte(level) + 1, getFlopsPerByte(level) * 5 / 4));
+  }
+  EXPECT_EQ(getFlopsPerByte(kMostFitLevel), 1 << 25);
+}
+
+/// Tests that what is found fits, spends no more than the lowest level for all of forward, nor more than a shorter
+/// beginning, to the tolerance; and that what does not fit tells the least.
 TEST(FitTest, FindsTheLeastThatFits) {
   test::Random random(2);
   for (int round = 0; round < 500; ++round) {
     SCOPED_TRACE(random.describe(round));
-    Peaks peaks = makePeaks(random);
-    unsigned numBlocks = peaks.treated.size() - 1;
-    int64_t limit = random.pick(1, peaks.untreated + 5);
-    FitSearch search(limit);
-    search.setBlocks(numBlocks);
-    while (!search.isOver())
-      search.report(peaks.get(search.getChoice()));
-    EXPECT_LE(search.getNumTried(), 8u);
-    EXPECT_EQ(search.fits(), peaks.treated.back() <= limit);
-    if (!search.fits()) {
-      EXPECT_EQ(search.getLeast(), peaks.treated.back());
+    const Network network(random);
+    unsigned numTried = 0;
+    int64_t most = network.compile({}).peak, limit = random.pick(1, most + 5);
+    std::optional<FitResult> result = findFit(limit, kNumParts, [&](const FitChoice &choice) {
+      ++numTried;
+      return std::optional(network.compile(choice));
+    });
+    ASSERT_TRUE(result);
+    EXPECT_LE(numTried, 2u + 7 + 6 + 6);
+    EXPECT_EQ(result->choice.has_value(), network.least <= limit);
+    if (!result->choice) {
+      EXPECT_EQ(result->least, network.least);
       continue;
     }
-    FitChoice first;
-    if (peaks.untreated > limit)
-      for (first.treated = true; peaks.get(first) > limit;)
-        ++first.numWhole;
-    EXPECT_EQ(search.getChoice(), first);
+    FitChoice found = *result->choice, level;
+    EXPECT_LE(network.compile(found).peak, limit);
+    if (most <= limit) {
+      EXPECT_EQ(found, FitChoice());
+      continue;
+    }
+    for (level = {1, kNumParts, kNumParts}; network.compile(level).peak > limit;)
+      ++level.level;
+    constexpr double kTolerance = 0.01;
+    double spent = network.compile(found).recomputed;
+    EXPECT_LE(spent, network.compile(level).recomputed + kTolerance);
+    for (unsigned early = 0; early <= kNumParts; ++early)
+      if (FitChoice other = {found.level, early, kNumParts}; network.compile(other).peak <= limit) {
+        EXPECT_LE(spent, network.compile(other).recomputed + kTolerance);
+      }
+    for (unsigned late = 0; late < found.late; ++late)
+      if (FitChoice other = {found.level, found.early, late}; network.compile(other).peak <= limit) {
+        EXPECT_LE(spent, network.compile(other).recomputed + kTolerance);
+      }
   }
 }
 
-/// Tests that blocks come in the order of bytes per operation.
-TEST(FitTest, SortsByGain) {
-  std::vector<FitBlock> blocks = {{"a", 10, 10}, {"b", 30, 10}, {"c", 20, 20}, {"d", 1, 0}};
-  sortByGain(blocks);
-  std::string order;
-  for (const FitBlock &block : blocks)
-    order += block.name;
-  EXPECT_EQ(order, "bacd");
+/// Tests that a choice is found that spends less than the most, or on less than all of forward, where only that fits.
+TEST(FitTest, FindsLessWhereMoreDoesNotFit) {
+  std::optional<FitResult> result = findFit(10, kNumParts, [&](const FitChoice &choice) {
+    bool fits = choice.level > 20 && choice.level < 50 && choice.early <= kNumParts / 2 && choice.late <= kNumParts / 2;
+    return std::optional<FitTrial>({fits ? 10 : 11, choice.level / 100.0});
+  });
+  ASSERT_TRUE(result && result->choice);
+  EXPECT_EQ(result->choice->level, 21u);
+  EXPECT_EQ(result->least, 10);
+}
+
+/// Tests that the search ends with the first choice that cannot be compiled.
+TEST(FitTest, EndsWhereCompilingFails) {
+  for (unsigned last = 1; last < 12; ++last) {
+    unsigned numTried = 0;
+    EXPECT_FALSE(findFit(10, kNumParts, [&](const FitChoice &choice) -> std::optional<FitTrial> {
+      if (++numTried == last)
+        return std::nullopt;
+      return FitTrial{choice.level > 40 && choice.early > 9 ? 9 : 11, choice.level * 0.02};
+    }));
+    EXPECT_EQ(numTried, last);
+  }
 }
