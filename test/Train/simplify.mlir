@@ -276,3 +276,54 @@ func.func @unknown(%x: tensor<4xf32>) -> (tensor<4xi32>, tensor<4xi1>) {
   %1 = net.compare lt, %x, %nan : tensor<4xf32> -> tensor<4xi1>
   return %0, %1 : tensor<4xi32>, tensor<4xi1>
 }
+
+// -----
+
+// Tests that an iteration that takes an element of a padded one selects it, so that no stack is needed, whichever way
+// the loop runs and whatever pads.
+// CHECK-LABEL: @take_of_padded
+func.func @take_of_padded(%x: tensor<1x4xf32>, %p: tensor<f32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK-DAG: %[[NUMBERS:.*]] = net.iota dim = 0 : tensor<3xi32>
+  // CHECK-DAG: %[[TWO:.*]] = net.constant dense<2> : tensor<3xi32>
+  // CHECK-DAG: %[[IS:.*]] = net.compare eq, %[[NUMBERS]], %[[TWO]]
+  // CHECK-DAG: %[[X:.*]] = net.reshape %arg0
+  // CHECK: %[[I:.*]] = net.loop count = 3 reverse
+  %s = net.pad %x, %p low = [2, 0] high = [0, 0] interior = [0, 0] : tensor<1x4xf32>, tensor<f32> -> tensor<3x4xf32>
+  %i = net.loop count = 3 reverse
+  %c = net.carry %y in %i : tensor<4xf32>
+  // CHECK-NOT: net.pad
+  // CHECK: %[[HERE:.*]] = net.take %[[IS]] in %[[I]] : tensor<3xi1> -> tensor<i1>
+  // CHECK: %[[WIDE:.*]] = net.broadcast %[[HERE]]
+  // CHECK: %[[PAD:.*]] = net.broadcast %arg1
+  // CHECK: net.select %[[WIDE]], %[[X]], %[[PAD]]
+  %t = net.take %s in %i : tensor<3x4xf32> -> tensor<4xf32>
+  %a = net.add %c, %t : tensor<4xf32>
+  %r = net.next %a for %c : tensor<4xf32>
+  net.end_loop %i
+  return %r : tensor<4xf32>
+}
+
+// -----
+
+// Tests that a stack stays that pads two elements, pads them within, or is read whole.
+// CHECK-LABEL: @take_of_stacks
+func.func @take_of_stacks(%x: tensor<2x4xf32>, %u: tensor<1x4xf32>, %p: tensor<f32>, %y: tensor<4xf32>, %z: tensor<6xf32>) -> (tensor<4xf32>, tensor<6xf32>, tensor<3x4xf32>) {
+  %s = net.pad %x, %p low = [1, 0] high = [0, 0] interior = [0, 0] : tensor<2x4xf32>, tensor<f32> -> tensor<3x4xf32>
+  %w = net.pad %u, %p low = [1, 1] high = [1, 1] interior = [0, 0] : tensor<1x4xf32>, tensor<f32> -> tensor<3x6xf32>
+  %v = net.pad %u, %p low = [1, 0] high = [1, 0] interior = [0, 0] : tensor<1x4xf32>, tensor<f32> -> tensor<3x4xf32>
+  // CHECK-COUNT-3: net.pad
+  %i = net.loop count = 3
+  %c = net.carry %y in %i : tensor<4xf32>
+  %d = net.carry %z in %i : tensor<6xf32>
+  // CHECK-NOT: net.select
+  %t = net.take %s in %i : tensor<3x4xf32> -> tensor<4xf32>
+  %k = net.take %w in %i : tensor<3x6xf32> -> tensor<6xf32>
+  %l = net.take %v in %i : tensor<3x4xf32> -> tensor<4xf32>
+  %a = net.add %c, %t : tensor<4xf32>
+  %b = net.add %a, %l : tensor<4xf32>
+  %e = net.add %d, %k : tensor<6xf32>
+  %r = net.next %b for %c : tensor<4xf32>
+  %q = net.next %e for %d : tensor<6xf32>
+  net.end_loop %i
+  return %r, %q, %v : tensor<4xf32>, tensor<6xf32>, tensor<3x4xf32>
+}

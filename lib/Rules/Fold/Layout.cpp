@@ -141,6 +141,24 @@ static Value foldPad(PadOp op, NetBuilder &build) {
   return nothing ? op.getOperand() : Value();
 }
 
+/// An element of a stack that pads a single one, such as the gradient of the last state of a scan, is that one or the
+/// padding: no stack is needed. A stack that others read stays.
+static Value foldTake(TakeOp op, NetBuilder &build) {
+  auto pad = op.getStack().getDefiningOp<PadOp>();
+  auto isZero = [](int64_t size) { return size == 0; };
+  if (!pad || shapeOf(pad.getOperand()).front() != 1 || !llvm::all_of(pad.getLow().drop_front(), isZero) ||
+      !llvm::all_of(pad.getHigh().drop_front(), isZero) || pad.getLow().front() < 0 || pad.getHigh().front() < 0 ||
+      !llvm::all_of(pad.getInterior().drop_front(), isZero) || !llvm::all_of(pad->getUsers(), llvm::IsaPred<TakeOp>))
+    return {};
+  ArrayRef<int64_t> shape = shapeOf(op.getResult());
+  Value numbers = build.iota(build.builder.getI32Type(), shapeOf(op.getStack()).front(), 0);
+  Value number = build.splatLike(numbers, static_cast<double>(pad.getLow().front()));
+  Value isInside = TakeOp::create(build.builder, build.location, RankedTensorType::get({}, build.builder.getI1Type()),
+                                  build.compare(CompareDirection::Eq, numbers, number), op.getIndex());
+  return build.select(build.broadcast(isInside, shape), build.reshape(pad.getOperand(), shape),
+                      build.broadcast(pad.getValue(), shape));
+}
+
 /// A single part is the whole.
 static Value foldConcatenate(ConcatenateOp op, NetBuilder &) {
   return op->getNumOperands() == 1 ? op->getOperand(0) : Value();
@@ -153,4 +171,5 @@ void fold::attachLayout(MLIRContext *context) {
   attach<SliceOp, foldSplat<SliceOp, foldSlice>>(context);
   attach<PadOp, foldPad>(context);
   attach<ConcatenateOp, foldConcatenate>(context);
+  attach<TakeOp, foldTake>(context);
 }
