@@ -1,4 +1,4 @@
-//===- Interfaces.cpp - localization of operations ------------------------===//
+//===- Interfaces.cpp - localization and cost of operations ---------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -27,4 +27,21 @@ SmallVector<Value> Localizer::clone(Operation *op) {
   Operation *made = builder.create(state);
   meshwright::forget(made, meshwright::Inherit::Local);
   return llvm::to_vector_of<Value>(made->getResults());
+}
+
+static int64_t countElements(TypeRange types) {
+  int64_t elements = 0;
+  for (Type type : types)
+    if (auto tensor = dyn_cast<RankedTensorType>(type))
+      elements += tensor.getNumElements();
+  return elements;
+}
+
+int64_t meshwright::dist::getFlops(Operation *op) {
+  auto costed = dyn_cast<CostOpInterface>(op);
+  return costed ? costed.getFlops() : countElements(op->getResultTypes());
+}
+
+bool meshwright::dist::isHeavy(Operation *op) {
+  return getFlops(op) > countElements(op->getOperandTypes()) + countElements(op->getResultTypes());
 }

@@ -45,4 +45,13 @@ private:
 
 #include "dialects/Dist/DistInterfaces.h.inc"
 
+namespace meshwright::dist {
+
+/// The floating-point operations of `op`: those of its cost, without one an operation per element of its results.
+int64_t getFlops(mlir::Operation *op);
+/// True if `op` performs more operations than it reads and writes elements, such as a GEMM.
+bool isHeavy(mlir::Operation *op);
+
+} // namespace meshwright::dist
+
 #endif

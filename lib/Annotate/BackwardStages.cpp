@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BackwardStages.h"
+#include "dialects/Dist/Interfaces.h"
 #include "meshwright/Support/Stages.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -85,7 +86,7 @@ unsigned BackwardStages::add(Operation *op) {
   std::optional<int64_t> place = cut.getPlace(op) ? turn(*cut.getPlace(op)) : read;
   if (auto update = updates.find(op); !place && update != updates.end())
     place = update->second;
-  if ((isHeavy(op) || makesGradient(op)) && place)
+  if ((dist::isHeavy(op) || makesGradient(op)) && place)
     range.first = range.last = std::max(range.first, *place);
   flow.ops.push_back({range, place.value_or(0)});
   return number;

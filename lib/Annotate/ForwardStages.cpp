@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ForwardStages.h"
+#include "dialects/Dist/Interfaces.h"
 #include "meshwright/Support/Stages.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -30,7 +31,7 @@ StageRange ForwardStages::getRange(Operation *op) const {
     if (auto found = ranges.find(op); found != ranges.end())
       range = {std::max(range.first, found->second.first), std::min(range.last, found->second.last)};
   };
-  if (isHeavy(op) || !program.getReads(op).empty())
+  if (dist::isHeavy(op) || !program.getReads(op).empty())
     narrow(cut.ofPlace);
   narrow(cut.ofEnd);
   return range;

@@ -11,6 +11,7 @@
 #include "StageCost.h"
 #include "Storage.h"
 #include "dialects/Dist/Dist.h"
+#include "dialects/Dist/Interfaces.h"
 #include "meshwright/Support/Bytes.h"
 
 using namespace mlir;
@@ -76,7 +77,7 @@ void Meter::addVariable(net::ReadOp read, BlockCost &cost) {
 
 /// Adds the operations of `op`, saturating at the largest number.
 static void addFlops(Operation *op, BlockCost &cost) {
-  if (llvm::AddOverflow(cost.flops, getFlops(op), cost.flops))
+  if (llvm::AddOverflow(cost.flops, dist::getFlops(op), cost.flops))
     cost.flops = std::numeric_limits<int64_t>::max();
 }
 

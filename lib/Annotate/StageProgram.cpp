@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "StageProgram.h"
-#include "dialects/Dist/Interfaces.h"
+#include "dialects/Dist/Dist.h"
 #include "meshwright/Support/Bytes.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -68,23 +68,6 @@ SmallVector<Operation *, 0> StageProgram::findStaged() {
 
 void annotate::setStage(Operation *op, int64_t stage) {
   dist::kStageAttr.set(op, IntegerAttr::get(IntegerType::get(op->getContext(), 64), stage));
-}
-
-static int64_t countElements(TypeRange types) {
-  int64_t elements = 0;
-  for (Type type : types)
-    elements += cast<RankedTensorType>(type).getNumElements();
-  return elements;
-}
-
-int64_t annotate::getFlops(Operation *op) {
-  if (auto costed = dyn_cast<dist::CostOpInterface>(op))
-    return costed.getFlops();
-  return countElements(op->getResultTypes());
-}
-
-bool annotate::isHeavy(Operation *op) {
-  return getFlops(op) > countElements(op->getOperandTypes()) + countElements(op->getResultTypes());
 }
 
 int64_t annotate::getBytes(Value value) { return meshwright::getBytes(cast<RankedTensorType>(value.getType())); }

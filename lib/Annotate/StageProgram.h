@@ -35,10 +35,6 @@ private:
 };
 
 void setStage(mlir::Operation *op, int64_t stage);
-/// True if `op` takes more floating-point operations than it reads and writes elements, such as a GEMM.
-bool isHeavy(mlir::Operation *op);
-/// The floating-point operations of `op`.
-int64_t getFlops(mlir::Operation *op);
 int64_t getBytes(mlir::Value value);
 /// The user's scope of `op`; empty if it has none.
 llvm::StringRef getScope(mlir::Operation *op);

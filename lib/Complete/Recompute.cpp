@@ -160,11 +160,6 @@ private:
 // Reading the program
 //===----------------------------------------------------------------------===//
 
-static int64_t getFlops(Operation *op) {
-  auto costed = dyn_cast<CostOpInterface>(op);
-  return costed ? costed.getFlops() : typeOf(op->getResult(0)).getNumElements();
-}
-
 static uint64_t multiply(uint64_t left, uint64_t right) { return llvm::SaturatingMultiply(left, right); }
 
 /// The placement that `mapping` gives a value; none without a mesh.

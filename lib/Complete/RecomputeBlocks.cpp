@@ -153,16 +153,6 @@ void Divider::addFound(KeepPolicy policy) {
   }
 }
 
-/// True if `op` computes more than it reads and writes, as matrix products and convolutions do.
-static bool isProduct(Operation *op) {
-  auto costed = dyn_cast<dist::CostOpInterface>(op);
-  int64_t elements = 0;
-  for (Type type : llvm::concat<const Type>(op->getOperandTypes(), op->getResultTypes()))
-    if (auto tensor = dyn_cast<RankedTensorType>(type))
-      elements += tensor.getNumElements();
-  return costed && costed.getFlops() > elements;
-}
-
 /// True if the scope `inner` is `outer` or inside of it.
 static bool contains(StringRef outer, StringRef inner) {
   return outer.empty() || (inner.consume_front(outer) && (inner.empty() || inner.front() == '.'));
@@ -174,7 +164,7 @@ static bool contains(StringRef outer, StringRef inner) {
 void Divider::addStretches(KeepPolicy policy) {
   llvm::SmallDenseSet<StringRef> ahead;
   for (Operation *op : ops)
-    if (isProduct(op))
+    if (dist::isHeavy(op))
       ahead.insert(findBlock(getScope(op)));
   // The block to which the next operation may belong, and its scope.
   int block = -1;
@@ -185,7 +175,7 @@ void Divider::addStretches(KeepPolicy policy) {
     StringRef name = findBlock(getScope(op));
     bool isFull = block < 0 || blocks[block].members.size() >= kMost;
     if (name.empty()) {
-      if (isFull || isProduct(op) || !contains(getScope(op), scope))
+      if (isFull || dist::isHeavy(op) || !contains(getScope(op), scope))
         block = -1;
     } else if (ahead.erase(name) || isFull) {
       block = create(policy);

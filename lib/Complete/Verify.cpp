@@ -71,11 +71,19 @@ struct VerifyPass : complete::impl::VerifyPassBase<VerifyPass> {
 } // namespace
 
 void complete::buildPipeline(OpPassManager &manager, const Options &options) {
+  buildPlacement(manager);
+  buildAfterPlacement(manager, options);
+}
+
+void complete::buildPlacement(OpPassManager &manager) {
   // First, because separated values get placements of their own.
   manager.addPass(createSeparateSumsPass());
   // Before placements: a sum is reduced before its rounding, which affects where.
   manager.addPass(createWidenSumsPass());
   manager.addPass(createPropagatePass());
+}
+
+void complete::buildAfterPlacement(OpPassManager &manager, const Options &options) {
   // With placements, the bytes per rank and the cost of a value are known.
   manager.addPass(createRecomputePass(options.recompute, options.recomputeLocations));
   // Stacks kept from forward, or gathered by backward alone, stay in the compute placement.

@@ -32,19 +32,6 @@ static bool hasBlock(Operation &op) {
   return scope && !findBlock(scope.getValue()).empty();
 }
 
-static int64_t countElements(TypeRange types) {
-  int64_t elements = 0;
-  for (Type type : types)
-    elements += cast<RankedTensorType>(type).getNumElements();
-  return elements;
-}
-
-/// True if `op` performs more operations than it reads and writes elements, such as a GEMM.
-static bool isHeavy(Operation *op) {
-  auto costed = dyn_cast<dist::CostOpInterface>(op);
-  return costed && costed.getFlops() > countElements(op->getOperandTypes()) + countElements(op->getResultTypes());
-}
-
 namespace {
 
 /// The forward operations as plain data for `findRepeatedBlocks`, and the way back to the IR.
@@ -119,7 +106,7 @@ void Network::add(Operation &op) {
   bool isElementwise = op.hasTrait<OpTrait::Elementwise>();
   added.isAnchor = loops == 0 && llvm::any_of(op.getOperands(), isParameter) && fromInput &&
                    (!isElementwise || llvm::any_of(op.getOperands(), isActivation));
-  added.isHeavy = isHeavy(&op);
+  added.isHeavy = dist::isHeavy(&op);
   added.mayBegin = loops == 0;
   numbers[&op] = ops.size();
   ops.push_back(&op);

@@ -55,7 +55,7 @@ mlir::LogicalResult verifyInput(Compilation &compilation, Stage from);
 /// Runs `stage` over the programs. Those that Import takes are in `programs` before it: the step and, where it has a
 /// graph of its own, evaluation.
 mlir::LogicalResult runStage(Compilation &compilation, Stage stage);
-/// The part of Complete that follows the choice of its options.
+/// The part of Complete that follows the placement of values and the choice of its options.
 mlir::LogicalResult completeStep(Compilation &compilation);
 /// Adds to the plan what is known after the last stage: memory and evaluation.
 void completePlan(Compilation &compilation);

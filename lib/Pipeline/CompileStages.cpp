@@ -159,7 +159,7 @@ static LogicalResult annotatePrograms(Compilation &c) {
 
 LogicalResult meshwright::completeStep(Compilation &c) {
   if (failed(runPasses(c.programs.step,
-                       [&](OpPassManager &manager) { complete::buildPipeline(manager, c.completeOptions); })))
+                       [&](OpPassManager &manager) { complete::buildAfterPlacement(manager, c.completeOptions); })))
     return failure();
   addSegments(c.plan, *c.programs.step, c.options.optimize && getOptimizeOptions(c.strategy).keepFetches);
   warnOfUnusedAxes(*c.programs.step, c.strategy);
@@ -301,7 +301,8 @@ LogicalResult meshwright::runStage(Compilation &c, Stage stage) {
     return annotatePrograms(c);
   case Stage::Complete:
     c.completeOptions = getCompleteOptions(c.strategy, &c.context);
-    return success(succeeded(fitMemory(c)) && succeeded(completeStep(c)));
+    return success(succeeded(runPasses(c.programs.step, complete::buildPlacement)) && succeeded(fitMemory(c)) &&
+                   succeeded(completeStep(c)));
   case Stage::Partition:
     return runPasses(c.programs.step, [&](OpPassManager &manager) {
       partition::buildPipeline(manager, getPartitionOptions(c.strategy.get()));

@@ -56,8 +56,11 @@ struct Options {
   SegmentLocations locations;
 };
 
-/// Adds the passes of Complete, in order.
+/// Adds the passes of Complete, in order: those that place values, and those that decide on the placed program what is
+/// recomputed and when parameters are fetched.
 void buildPipeline(mlir::OpPassManager &manager, const Options &options = {});
+void buildPlacement(mlir::OpPassManager &manager);
+void buildAfterPlacement(mlir::OpPassManager &manager, const Options &options);
 
 } // namespace meshwright::complete
 

@@ -130,12 +130,13 @@ static Value foldSlice(SliceOp op, NetBuilder &build) {
   return foldSliceOfParts(op, build);
 }
 
+static bool isZero(int64_t size) { return size == 0; }
+
 /// Padding by nothing, and padding a splat with itself.
 static Value foldPad(PadOp op, NetBuilder &build) {
   SplatElementsAttr inside = getSplat(op.getOperand()), outside = getSplat(op.getValue());
   if (inside && outside && inside.getSplatValue<Attribute>() == outside.getSplatValue<Attribute>())
     return makeConstant(build, op.getResult(), inside.resizeSplat(typeOf(op.getResult())));
-  auto isZero = [](int64_t size) { return size == 0; };
   bool nothing = llvm::all_of(op.getLow(), isZero) && llvm::all_of(op.getHigh(), isZero) &&
                  op.getOperand().getType() == op.getResult().getType();
   return nothing ? op.getOperand() : Value();
@@ -145,7 +146,6 @@ static Value foldPad(PadOp op, NetBuilder &build) {
 /// padding: no stack is needed. A stack that others read stays.
 static Value foldTake(TakeOp op, NetBuilder &build) {
   auto pad = op.getStack().getDefiningOp<PadOp>();
-  auto isZero = [](int64_t size) { return size == 0; };
   if (!pad || shapeOf(pad.getOperand()).front() != 1 || !llvm::all_of(pad.getLow().drop_front(), isZero) ||
       !llvm::all_of(pad.getHigh().drop_front(), isZero) || pad.getLow().front() < 0 || pad.getHigh().front() < 0 ||
       !llvm::all_of(pad.getInterior().drop_front(), isZero) || !llvm::all_of(pad->getUsers(), llvm::IsaPred<TakeOp>))
