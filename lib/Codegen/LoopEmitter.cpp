@@ -34,6 +34,72 @@ bool LoopEmitter::isCarried(const Reduction &reduction) const {
          (laneLoop && plan.variables.isOfLoops(reduction.position) && !reduction.position.uses(*laneLoop));
 }
 
+/// True if a carried accumulator is an integer with the order of the floats.
+bool LoopEmitter::isOfIntegers(const Reduction &reduction) const {
+  return width > 1 && reduction.neutral.getType().isF32() &&
+         isa<arith::MaximumFOp, arith::MinimumFOp>(reduction.combiner);
+}
+
+static bool isMaximum(const Reduction &reduction) { return isa<arith::MaximumFOp>(reduction.combiner); }
+
+/// `type`, or its vectors with as many lanes as `value`.
+static Type getTypeLike(Value value, Type type) {
+  auto vector = dyn_cast<VectorType>(value.getType());
+  return vector ? VectorType::get(vector.getShape(), type) : type;
+}
+
+static Value getConstantLike(LoopBuilder &builder, Value value, int32_t number) {
+  Type type = getTypeLike(value, builder.getI32Type());
+  TypedAttr attribute = builder.getI32IntegerAttr(number);
+  if (auto vector = dyn_cast<VectorType>(type))
+    attribute = DenseElementsAttr::get(vector, number);
+  return arith::ConstantOp::create(builder, attribute);
+}
+
+/// The bits of floats as integers with the order of the floats, and back: magnitudes of negative ones are complemented.
+static Value exchangeOrder(LoopBuilder &builder, Value bits) {
+  constexpr int32_t magnitude = std::numeric_limits<int32_t>::max();
+  Value sign = arith::ShRSIOp::create(builder, bits, getConstantLike(builder, bits, 31));
+  Value negative = arith::AndIOp::create(builder, sign, getConstantLike(builder, bits, magnitude));
+  return arith::XOrIOp::create(builder, bits, negative);
+}
+
+/// Integers with the order of floats, and NaN at the end of it that the reduction looks for.
+static Value toOrder(LoopBuilder &builder, const Reduction &reduction, Value value) {
+  using Limits = std::numeric_limits<int32_t>;
+  Value bits = arith::BitcastOp::create(builder, getTypeLike(value, builder.getI32Type()), value);
+  Value isNaN = arith::CmpFOp::create(builder, arith::CmpFPredicate::UNO, value, value);
+  Value last = getConstantLike(builder, value, isMaximum(reduction) ? Limits::max() : Limits::min());
+  return arith::SelectOp::create(builder, isNaN, last, exchangeOrder(builder, bits));
+}
+
+/// The accumulator before the first element, for each lane.
+Value LoopEmitter::getFirst(const Reduction &reduction) {
+  Value neutral = toVector(arith::ConstantOp::create(builder, reduction.neutral));
+  return isOfIntegers(reduction) ? toOrder(builder, reduction, neutral) : neutral;
+}
+
+/// Combines a carried accumulator with elements.
+Value LoopEmitter::accumulate(const Reduction &reduction, Value sum, Value elements) {
+  if (!isOfIntegers(reduction))
+    return combine(reduction, sum, elements);
+  Value order = toOrder(builder, reduction, elements);
+  if (isMaximum(reduction))
+    return arith::MaxSIOp::create(builder, sum, order);
+  return arith::MinSIOp::create(builder, sum, order);
+}
+
+/// The result of the accumulators of the lanes and of the one for the rest of the loop.
+Value LoopEmitter::finish(const Reduction &reduction, Value sum, Value rest) {
+  if (width == 1)
+    return sum;
+  if (!isOfIntegers(reduction))
+    return combine(reduction, sumLanes(reduction, sum), rest);
+  auto kind = isMaximum(reduction) ? vector::CombiningKind::MAXSI : vector::CombiningKind::MINSI;
+  Value order = vector::ReductionOp::create(builder, kind, sum, rest);
+  return arith::BitcastOp::create(builder, builder.getF32Type(), exchangeOrder(builder, order));
+}
+
 /// Lanes must not meet in memory: where a position is not linear, elements are computed one by one.
 unsigned LoopEmitter::chooseWidth() const {
   if (!laneLoop)
@@ -189,22 +255,18 @@ void LoopEmitter::emitStages() {
     for (unsigned reduction : stage.reductions) {
       if (!plan.reductions[reduction].row)
         continue;
-      Value neutral = arith::ConstantOp::create(builder, plan.reductions[reduction].neutral);
-      lanes = width;
-      carried.push_back(toVector(neutral));
-      lanes = 1;
-      carried.push_back(neutral);
+      for (unsigned step : {width, 1u}) {
+        lanes = step;
+        carried.push_back(getFirst(plan.reductions[reduction]));
+      }
     }
     carried = emitColumns(stage, plan.numRowLoops, carried);
     size_t next = 0;
     for (unsigned reduction : stage.reductions) {
       if (!plan.reductions[reduction].row)
         continue;
-      Value sum = carried[next], rest = carried[next + 1];
+      rowResults[reduction] = finish(plan.reductions[reduction], carried[next], carried[next + 1]);
       next += 2;
-      if (width > 1)
-        sum = sumLanes(plan.reductions[reduction], sum);
-      rowResults[reduction] = width > 1 ? combine(plan.reductions[reduction], sum, rest) : sum;
     }
   }
   currentStage = stages.size();
@@ -249,11 +311,10 @@ SmallVector<Value> LoopEmitter::emitInnermost(const Stage &stage, ArrayRef<Value
     const Reduction &reduction = plan.reductions[index];
     if (reduction.row || !isCarried(reduction))
       continue;
-    Value neutral = arith::ConstantOp::create(builder, reduction.neutral);
-    lanes = width;
-    values.push_back(toVector(neutral));
-    lanes = 1;
-    values.push_back(neutral);
+    for (unsigned step : {width, 1u}) {
+      lanes = step;
+      values.push_back(getFirst(reduction));
+    }
   }
   auto emitBody = [&](unsigned step) {
     return [&, step](Value iv, ValueRange args) {
@@ -290,10 +351,8 @@ SmallVector<Value> LoopEmitter::emitInnermost(const Stage &stage, ArrayRef<Value
     const Reduction &reduction = plan.reductions[index];
     if (reduction.row || !isCarried(reduction))
       continue;
-    Value sum = values[next], rest = values[next + 1];
+    Value sum = finish(reduction, values[next], values[next + 1]);
     next += 2;
-    if (width > 1)
-      sum = combine(reduction, sumLanes(reduction, sum), rest);
     unsigned argument = numInputs + *reduction.output;
     LaneIndex at = emitIndex(reduction.position);
     Value old = load(pointers[argument], types[argument].getElementType(), at);
@@ -320,7 +379,7 @@ SmallVector<Value> LoopEmitter::emitElements(const Stage &stage, ArrayRef<Value>
       size_t &slot = reduction.row ? next : memory;
       // The accumulator per lane, or the one for the rest.
       size_t which = slot + (lanes == width ? 0 : 1);
-      results[which] = combine(reduction, results[which], value);
+      results[which] = accumulate(reduction, results[which], value);
       slot += 2;
       continue;
     }

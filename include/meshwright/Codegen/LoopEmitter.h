@@ -20,6 +20,8 @@ unsigned getNumLanes(int64_t extent);
 /// The innermost loop over columns runs in explicit vectors of a fixed number of lanes, and its rest in scalars. A sum
 /// along it has one accumulator per lane, which are added as a tree at the end: the order of additions depends on the
 /// operation's shape alone, never on its neighbours in the kernel or on the machine, and no fast-math flag is needed.
+/// A maximum or minimum of f32, which has no order, is taken of integers with the order of the floats: each waits for
+/// its predecessor for one cycle, where one that propagates NaN and tells zeros apart takes a dozen.
 class LoopEmitter : ElementEmitter {
 public:
   /// `pointers` are the addresses of inputs, then outputs; `types` their tensor types.
@@ -52,6 +54,10 @@ private:
   llvm::SmallVector<mlir::Value> emitInnermost(const Stage &stage, llvm::ArrayRef<mlir::Value> carried);
   llvm::SmallVector<mlir::Value> emitElements(const Stage &stage, llvm::ArrayRef<mlir::Value> carried);
   bool isCarried(const schedule::Reduction &reduction) const;
+  bool isOfIntegers(const schedule::Reduction &reduction) const;
+  mlir::Value getFirst(const schedule::Reduction &reduction);
+  mlir::Value accumulate(const schedule::Reduction &reduction, mlir::Value sum, mlir::Value elements);
+  mlir::Value finish(const schedule::Reduction &reduction, mlir::Value sum, mlir::Value rest);
   unsigned chooseWidth() const;
 
   /// The number of elements of the innermost loop that are computed at a time, except in its rest.

@@ -1,9 +1,9 @@
 module @edges {
   func.func public @main(
-      %table: tensor<64xf32> loc("table"), %at: tensor<3xi32> loc("at"), %x: tensor<8xf32> loc("x"), %half: tensor<8xf16> loc("half"),
+      %table: tensor<64xf32> loc("table"), %at: tensor<3xi32> loc("at"), %x: tensor<8xf32> loc("x"), %half: tensor<8xf16> loc("half"), %wide: tensor<8x37xf32> loc("wide"),
       %far: tensor<4xui64> loc("far"), %rows: tensor<5xui8> loc("rows"), %updates: tensor<5x2xf32> loc("updates"), %a: tensor<4x2x2xf64> loc("a"))
       -> (tensor<3xf32> {jax.result_info = "taken"}, tensor<f32> {jax.result_info = "most"}, tensor<f32> {jax.result_info = "least"},
-          tensor<f16> {jax.result_info = "most_half"}, tensor<4xf32> {jax.result_info = "clamped"}, tensor<300x2xf32> {jax.result_info = "scattered"},
+          tensor<8xf32> {jax.result_info = "most_wide"}, tensor<8xf32> {jax.result_info = "least_wide"}, tensor<f16> {jax.result_info = "most_half"}, tensor<4xf32> {jax.result_info = "clamped"}, tensor<300x2xf32> {jax.result_info = "scattered"},
           tensor<4x2x2xf64> {jax.result_info = "factor"}, tensor<4xi32> {jax.result_info = "info"}, tensor<4x2x2xf64> {jax.result_info = "upper"}) {
     // -0 comes out of a table whose rows other ranks hold.
     %at1 = stablehlo.reshape %at : (tensor<3xi32>) -> tensor<3x1xi32>
@@ -14,6 +14,9 @@ module @edges {
     %most = stablehlo.reduce(%x init: %lowest) applies stablehlo.maximum across dimensions = [0] : (tensor<8xf32>, tensor<f32>) -> tensor<f32>
     %negated = stablehlo.negate %x : tensor<8xf32>
     %least = stablehlo.reduce(%negated init: %highest) applies stablehlo.minimum across dimensions = [0] : (tensor<8xf32>, tensor<f32>) -> tensor<f32>
+    // NaN is above and below all numbers, wherever it is.
+    %most_wide = stablehlo.reduce(%wide init: %lowest) applies stablehlo.maximum across dimensions = [1] : (tensor<8x37xf32>, tensor<f32>) -> tensor<8xf32>
+    %least_wide = stablehlo.reduce(%wide init: %highest) applies stablehlo.minimum across dimensions = [1] : (tensor<8x37xf32>, tensor<f32>) -> tensor<8xf32>
     %lowest_half = stablehlo.constant dense<0xFC00> : tensor<f16>
     %most_half = stablehlo.reduce(%half init: %lowest_half) applies stablehlo.maximum across dimensions = [0] : (tensor<8xf16>, tensor<f16>) -> tensor<f16>
     // Positions from 2^63 on are beyond the table, not before it.
@@ -37,6 +40,6 @@ module @edges {
     %nan = stablehlo.constant dense<0x7FF8000000000000> : tensor<4x2x2xf64>
     %factor = stablehlo.select %all, %0#0, %nan : tensor<4x2x2xi1>, tensor<4x2x2xf64>
     %upper = stablehlo.cholesky %a, lower = false : tensor<4x2x2xf64>
-    return %taken, %most, %least, %most_half, %clamped, %scattered, %factor, %0#1, %upper : tensor<3xf32>, tensor<f32>, tensor<f32>, tensor<f16>, tensor<4xf32>, tensor<300x2xf32>, tensor<4x2x2xf64>, tensor<4xi32>, tensor<4x2x2xf64>
+    return %taken, %most, %least, %most_wide, %least_wide, %most_half, %clamped, %scattered, %factor, %0#1, %upper : tensor<3xf32>, tensor<f32>, tensor<f32>, tensor<8xf32>, tensor<8xf32>, tensor<f16>, tensor<4xf32>, tensor<300x2xf32>, tensor<4x2x2xf64>, tensor<4xi32>, tensor<4x2x2xf64>
   }
 }

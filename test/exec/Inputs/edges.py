@@ -5,10 +5,24 @@ import sys
 import numpy as np
 import plain_safetensors
 
+
+def make_wide():
+    """Rows of 37: numbers, both infinities, NaN of both signs at the first, a middle and the last place, zeros of both signs, and -inf alone."""
+    rows = np.tile(np.linspace(-3, 2, 37, dtype=np.float32), (8, 1))
+    rows[1, 5], rows[1, 36] = np.inf, -np.inf
+    rows[2, 20], rows[3, 36] = np.nan, -np.nan
+    rows[4, 0], rows[4, 1] = -np.nan, np.inf
+    rows[5] = np.where(np.arange(37) == 33, 0.0, -0.0)
+    rows[6] = -np.inf
+    rows[7] = np.linspace(-1e-30, -3e38, 37)
+    return rows
+
+
 batch = {
     "table": np.where(np.arange(64) % 3 == 0, -0.0, np.arange(64)).astype(np.float32),
     "at": np.array([0, 63, 1], np.int32),
     "x": np.array([0, -1, -0.0, -2, -3, -0.0, -4, -5], np.float32),
+    "wide": make_wide(),
     "half": np.array([-1, -0.0, -0.0, -1, -1, 0, -0.0, -1], np.float16),
     "far": np.array([0, 2**63 + 5, 3, 2**64 - 1], np.uint64),
     "rows": np.array([3, 0, 7, 3, 255], np.uint8),
@@ -30,12 +44,19 @@ def factorize(a):
     return lower, info
 
 
+def largest(rows):
+    """NaN where there is one; 0 is above -0, which numpy does not say."""
+    found = rows.max(axis=1)
+    return np.where((found == 0) & ((rows == 0) & ~np.signbit(rows)).any(axis=1), np.float32(0), found)
+
+
 def expect():
     scattered = np.zeros((300, 2), np.float32)
     np.add.at(scattered, batch["rows"], batch["updates"] + 1)
     factor, info = factorize(batch["a"])
     return {
         "taken": batch["table"][batch["at"]], "most": np.float32(0.0), "least": np.float32(-0.0), "most_half": np.float16(0),
+        "most_wide": largest(batch["wide"]), "least_wide": -largest(-batch["wide"]),
         "clamped": batch["table"][np.minimum(batch["far"], np.uint64(63))], "scattered": scattered, "factor": factor, "info": info,
         "upper": factor.transpose(0, 2, 1),
     }
