@@ -228,7 +228,10 @@ public:
       : world(world), kernels(std::move(kernels)), hostLink(options.hostLink), threads(threads) {}
 
   const std::string &getTarget() const override { return kernels.getTarget(); }
-  void prepareThread() override { setLibraryThreads(threads); }
+  void prepareThread() override {
+    flushDenormals();
+    setLibraryThreads(threads);
+  }
   Result<std::unique_ptr<Device>> createDevice(int64_t) override {
     return std::unique_ptr<Device>(std::make_unique<CpuDevice>(kernels, hostLink, threads));
   }

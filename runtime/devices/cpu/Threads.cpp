@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <dlfcn.h>
+#include <pmmintrin.h>
 
 using namespace meshwright::runtime;
 
@@ -52,6 +53,11 @@ struct Parts {
 };
 
 } // namespace
+
+void meshwright::runtime::flushDenormals() {
+  _MM_SET_FLUSH_ZERO_MODE(_MM_FLUSH_ZERO_ON);
+  _MM_SET_DENORMALS_ZERO_MODE(_MM_DENORMALS_ZERO_ON);
+}
 
 void meshwright::runtime::setLibraryThreads(int count) {
   if (auto set = OpenMP::get().setNumThreads)

@@ -13,6 +13,10 @@
 
 namespace meshwright::runtime {
 
+/// Lets the calling thread, and all that it starts afterwards, take numbers smaller than the least normal one for zeros,
+/// in operands and in results: processors compute with them many times slower.
+void flushDenormals();
+
 /// Sets the number of threads that oneDNN uses for work of the calling thread.
 void setLibraryThreads(int count);
 
