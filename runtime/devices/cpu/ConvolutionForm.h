@@ -54,6 +54,17 @@ inline bool isPlain(const FormDim &dim) {
   return dim.low >= 0 && (dim.high >= 0 || (dim.low == 0 && dim.high > -dim.stride));
 }
 
+/// Whether the window has a position in which it covers padding alone.
+inline bool hasEmptyWindow(const FormDim &dim) {
+  for (int64_t at = 0; at != dim.dst; ++at) {
+    // The first element of the window that is not before the array.
+    int64_t begin = at * dim.stride - dim.low, skipped = begin < 0 ? (-begin - 1) / dim.dilation + 1 : 0;
+    if (skipped >= dim.kernel || begin + skipped * dim.dilation >= dim.src)
+      return true;
+  }
+  return false;
+}
+
 /// A function of a library of convolutions that computes an instruction.
 struct ConvolutionForm {
   enum Kind { Forward, Data, Weights };

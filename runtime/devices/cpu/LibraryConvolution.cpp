@@ -314,8 +314,11 @@ struct LibraryConvolution::Implementation {
 
   /// Whether the library's code of that name is compiled for the convolution. Other code is a loop over elements, or
   /// gathers patches of whole images. Code that is not for depthwise convolutions has vectors of one channel for these.
+  /// That for AMX calls a null pointer in oneDNN 2.6 for windows with padding alone.
   bool isFast(std::string_view code) const {
     if (!code.starts_with("brg") && !code.starts_with("jit"))
+      return false;
+    if (code.find("amx") != std::string_view::npos && std::ranges::any_of(form.dims, hasEmptyWindow))
       return false;
     return form.inputs > 1 || form.outputs > 1 || form.groups == 1 || code.find("dw") != std::string_view::npos;
   }
