@@ -4,9 +4,9 @@
 //
 // Each distinct problem becomes one primitive of oneDNN, created before the first step; a call binds addresses to it.
 // A product for which the library has only its reference implementation is computed by BlockedMatmul, and named in a
-// warning. So are, without one, products in a fixed order, and those that the library would divide among threads by its
-// GEMM, which chooses an order of additions by their number. BlockedMatmul is as fast, and its order depends on k
-// alone.
+// warning. So are, without one, products in a fixed order, those that the library would divide among threads by its
+// GEMM, which chooses an order of additions by their number, and those with long lines that it does not pack.
+// BlockedMatmul is as fast or faster there, and its order depends on k alone.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,9 +16,13 @@
 #include "Threads.h"
 #include "meshwright/runtime/Arena.h"
 #include "meshwright/runtime/MatmulProblem.h"
+#include <algorithm>
+#include <bit>
+#include <cstring>
 #include <limits>
 #include <map>
 #include <oneapi/dnnl/dnnl.h>
+#include <random>
 
 using namespace meshwright;
 using namespace meshwright::runtime;
@@ -29,9 +33,15 @@ using namespace meshwright::runtime;
 
 namespace {
 
+struct Destroy {
+  void operator()(dnnl_primitive_t primitive) const { dnnl_primitive_destroy(primitive); }
+};
+
 struct Primitive {
-  dnnl_primitive_t handle = nullptr;
+  std::unique_ptr<dnnl_primitive, Destroy> handle;
   int threads = 1;
+  /// True if the number of threads may have a say in the order of additions.
+  bool isDoubtful = false;
   dnnl_memory_desc_t lhs, rhs, out, scratch;
 };
 
@@ -66,14 +76,32 @@ bool describe(dnnl_memory_desc_t &desc, DType type, const MatmulProblem &p, cons
   return dnnl_memory_desc_init_by_strides(&desc, n, dims, getType(type), strides) == dnnl_success;
 }
 
+std::string_view getCode(const_dnnl_primitive_desc_t desc) {
+  const char *name = nullptr;
+  bool isKnown = dnnl_primitive_desc_query(desc, dnnl_query_impl_info_str, 0, &name) == dnnl_success && name;
+  return isKnown ? name : "ref";
+}
+
 /// True if the library has code of its own for the product, and one order of additions for any number of threads up to
 /// getMostThreads. Its GEMM has an order for each number.
-bool isUseful(const_dnnl_primitive_desc_t desc, const MatmulProblem &p) {
-  const char *name = nullptr;
-  if (dnnl_primitive_desc_query(desc, dnnl_query_impl_info_str, 0, &name) != dnnl_success || !name)
-    return false;
-  std::string_view text = name;
-  return text.find("ref") == std::string_view::npos && (!isDivided(p) || !text.starts_with("gemm:"));
+bool isUseful(std::string_view code, const MatmulProblem &p) {
+  return code.find("ref") == std::string_view::npos && (!isDivided(p) || !code.starts_with("gemm:"));
+}
+
+/// True if the library may divide a sum, and by the number of threads: its code for AMX chooses the length of what it
+/// adds up at once by the work of a thread, and has done so from k = 768 on.
+bool mayDivideSum(std::string_view code, const MatmulProblem &p) {
+  constexpr int64_t longSum = 512;
+  return code.find("amx") != std::string_view::npos && p.k >= longSum;
+}
+
+/// True if the library reads long lines of the right operand where they lie, for many rows of the left one. Each line
+/// of such a sliver is in a page of its own, and all may be in a few sets of the first-level cache. It packs lines
+/// whose number of elements is a power of two, and lines along k.
+bool readsLongLines(const MatmulProblem &p) {
+  constexpr int64_t longLine = 512, manyRows = 64;
+  return p.rhsType == F32 && p.rhsColumn == 1 && p.k > 1 && p.n > longLine && p.m >= manyRows &&
+         !std::has_single_bit(static_cast<uint64_t>(p.n));
 }
 
 /// How many threads the library may have for a product; 0 if the own loops compute it. A small one is for one thread.
@@ -82,6 +110,8 @@ bool isUseful(const_dnnl_primitive_desc_t desc, const MatmulProblem &p) {
 /// src/cpu/x64/matmul/brgemm_matmul_utils.cpp).
 int64_t getMostThreads(const MatmulProblem &p) {
   constexpr int64_t columns = 64, longLine = 2048, fewBlocks = 4;
+  if (readsLongLines(p))
+    return 0;
   if (!isDivided(p))
     return 1;
   if (p.lhsRow != 1 || p.lhsColumn == 1 || p.k < longLine)
@@ -102,6 +132,8 @@ struct MatmulSet::Implementation {
   std::vector<Call> calls;
   Arena scratch;
   uint64_t scratchBytes = 0;
+  /// Operands, results and scratch memory of products that are tried.
+  std::optional<Arena> trial;
   /// By cause: the first product's name, how many there are, and their operations.
   struct Slow {
     std::string first;
@@ -111,13 +143,8 @@ struct MatmulSet::Implementation {
   std::map<std::string, Slow> slow;
 
   ~Implementation() {
-    for (Call &call : calls)
-      for (dnnl_exec_arg_t &argument : call.arguments)
-        if (argument.memory)
-          dnnl_memory_destroy(argument.memory);
-    for (auto &[key, primitive] : primitives)
-      if (primitive.handle)
-        dnnl_primitive_destroy(primitive.handle);
+    std::ranges::for_each(calls, release);
+    primitives.clear();
     if (stream)
       dnnl_stream_destroy(stream);
     if (engine)
@@ -143,33 +170,109 @@ struct MatmulSet::Implementation {
     int64_t most = getMostThreads(p);
     if (most == 0)
       return;
-    // The library makes products for as many threads as there are when they are made, and computes them with those.
-    primitive.threads = static_cast<int>(std::min<int64_t>(threads, most));
-    LibraryThreads libraryThreads(primitive.threads);
+    primitive = make(p, static_cast<int>(std::min<int64_t>(threads, most)));
+    if (primitive.isDoubtful && primitive.threads > 1) {
+      Primitive one = make(p, 1);
+      while (primitive.threads > 1 && !agree(p, one, primitive))
+        primitive = make(p, primitive.threads / 2);
+    }
+    if (primitive.handle)
+      scratchBytes = std::max<uint64_t>(scratchBytes, dnnl_memory_desc_get_size(&primitive.scratch));
+  }
+
+  /// The library's primitive for so many threads. It makes products for as many threads as there are when they are
+  /// made, and computes them with those.
+  Primitive make(const MatmulProblem &p, int count) const {
+    Primitive primitive;
+    primitive.threads = count;
+    LibraryThreads libraryThreads(count);
     if (!describe(primitive.lhs, p.lhsType, p, p.lhsBatch, p.m, p.k, p.lhsRow, p.lhsColumn) ||
         !describe(primitive.rhs, p.rhsType, p, p.rhsBatch, p.k, p.n, p.rhsRow, p.rhsColumn) ||
         !describe(primitive.out, p.outType, p, p.outBatch, p.m, p.n, p.outRow, p.outColumn))
-      return;
+      return primitive;
     dnnl_matmul_desc_t operation;
     if (dnnl_matmul_desc_init(&operation, &primitive.lhs, &primitive.rhs, nullptr, &primitive.out) != dnnl_success)
-      return;
+      return primitive;
     dnnl_primitive_attr_t attributes;
     if (dnnl_primitive_attr_create(&attributes) != dnnl_success)
-      return;
+      return primitive;
     dnnl_primitive_attr_set_scratchpad_mode(attributes, dnnl_scratchpad_mode_user);
     dnnl_primitive_desc_t desc = nullptr;
     bool made = dnnl_primitive_desc_create(&desc, &operation, attributes, engine, nullptr) == dnnl_success;
     dnnl_primitive_attr_destroy(attributes);
     if (!made)
-      return;
-    if (isUseful(desc, p) && dnnl_primitive_create(&primitive.handle, desc) == dnnl_success) {
+      return primitive;
+    std::string_view code = getCode(desc);
+    dnnl_primitive_t handle = nullptr;
+    if (isUseful(code, p) && dnnl_primitive_create(&handle, desc) == dnnl_success) {
+      primitive.handle.reset(handle);
+      primitive.isDoubtful = mayDivideSum(code, p);
       primitive.scratch = *dnnl_primitive_desc_query_md(desc, dnnl_query_scratchpad_md, 0);
-      scratchBytes = std::max<uint64_t>(scratchBytes, dnnl_memory_desc_get_size(&primitive.scratch));
     }
     dnnl_primitive_desc_destroy(desc);
+    return primitive;
   }
 
-  Status bind(Call &call, int argument, int id, const dnnl_memory_desc_t &desc, const void *address) {
+  /// True if two primitives of a product of bf16 make the same bits of operands whose sums are nothing but errors: the
+  /// terms of the second half of k are those of the first with the other sign.
+  bool agree(const MatmulProblem &p, const Primitive &one, const Primitive &other) {
+    uint64_t bytes = 0;
+    auto reserve = [&](const dnnl_memory_desc_t &desc) {
+      uint64_t offset = bytes;
+      bytes += (dnnl_memory_desc_get_size(&desc) + 63) / 64 * 64;
+      return offset;
+    };
+    // Both use the same scratch memory, which has room for that of both.
+    uint64_t lhs = reserve(one.lhs), rhs = reserve(one.rhs), expected = reserve(one.out), found = reserve(other.out),
+             scratch = std::min(reserve(one.scratch), reserve(other.scratch));
+    if (!trial || trial->size() < bytes) {
+      trial.emplace();
+      if (!trial->allocate(bytes).ok())
+        return false;
+    }
+    std::byte *memory = trial->data();
+    std::minstd_rand random;
+    auto fill = [&](uint64_t offset, int64_t size, int64_t stride, int64_t kStride, uint16_t sign) {
+      auto *numbers = reinterpret_cast<uint16_t *>(memory + offset);
+      int64_t half = p.k / 2, inner = stride < kStride ? size : half, outer = stride < kStride ? half : size;
+      for (int64_t number = 0; number != inner * outer; ++number) {
+        int64_t i = stride < kStride ? number % inner : number / inner,
+                at = stride < kStride ? number / inner : number % inner;
+        // Numbers of both signs, of magnitudes from 2^-8 to 2^8.
+        auto bits = static_cast<uint16_t>(random() >> 8);
+        bits = static_cast<uint16_t>((bits & 0x8000) | (0x3b80 + (bits & 0x7ff)));
+        numbers[i * stride + at * kStride] = bits;
+        numbers[i * stride + (half + at) * kStride] = bits ^ sign;
+      }
+    };
+    fill(lhs, p.m, p.lhsRow, p.lhsColumn, 0);
+    fill(rhs, p.n, p.rhsColumn, p.rhsRow, 0x8000);
+    auto compute = [&](const Primitive &primitive, uint64_t out) {
+      Call call;
+      bool isComputed = bind(call, 0, DNNL_ARG_SRC, primitive.lhs, memory + lhs).ok() &&
+                        bind(call, 1, DNNL_ARG_WEIGHTS, primitive.rhs, memory + rhs).ok() &&
+                        bind(call, 2, DNNL_ARG_DST, primitive.out, memory + out).ok() &&
+                        bind(call, 3, DNNL_ARG_SCRATCHPAD, primitive.scratch, memory + scratch).ok() &&
+                        run(primitive, call) == dnnl_success;
+      release(call);
+      return isComputed;
+    };
+    return compute(one, expected) && compute(other, found) &&
+           std::memcmp(memory + expected, memory + found, dnnl_memory_desc_get_size(&one.out)) == 0;
+  }
+
+  dnnl_status_t run(const Primitive &primitive, const Call &call) const {
+    LibraryThreads library(primitive.threads);
+    return dnnl_primitive_execute(primitive.handle.get(), stream, std::size(call.arguments), call.arguments);
+  }
+
+  static void release(Call &call) {
+    for (dnnl_exec_arg_t &argument : call.arguments)
+      if (argument.memory)
+        dnnl_memory_destroy(argument.memory);
+  }
+
+  Status bind(Call &call, int argument, int id, const dnnl_memory_desc_t &desc, const void *address) const {
     call.arguments[argument].arg = id;
     if (dnnl_memory_create(&call.arguments[argument].memory, &desc, engine, const_cast<void *>(address)) !=
         dnnl_success)
@@ -236,6 +339,7 @@ uint32_t MatmulSet::prepareAgain(uint32_t number, const std::byte *lhs, const st
 }
 
 Status MatmulSet::finish() {
+  implementation->trial.reset();
   MW_TRY(implementation->scratch.allocate(implementation->scratchBytes));
   for (Call &call : implementation->calls) {
     if (!call.primitive)
@@ -255,8 +359,7 @@ Status MatmulSet::execute(uint32_t number) {
                      implementation->threads);
     return {};
   }
-  LibraryThreads threads(call.primitive->threads);
-  dnnl_status_t status = dnnl_primitive_execute(call.primitive->handle, implementation->stream, 4, call.arguments);
+  dnnl_status_t status = implementation->run(*call.primitive, call);
   return status == dnnl_success ? Status() : faultError("{}: oneDNN fails with status {}", call.name, int(status));
 }
 

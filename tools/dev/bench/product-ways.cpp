@@ -32,6 +32,7 @@ struct Shape {
   const char *network;
   int64_t m, n, k;
   bool transposed;
+  bool rhsTransposed = false;
 };
 
 constexpr Shape shapes[] = {{"lstm", 256, 256, 4096, true},
@@ -53,7 +54,16 @@ constexpr Shape shapes[] = {{"lstm", 256, 256, 4096, true},
                             {"gpt2", 512, 768, 3072, false},
                             {"rows of 4 KiB", 32, 1024, 256, false},
                             {"rows of 4 KiB", 256, 1024, 1024, false},
-                            {"rows of 16 KiB", 64, 4096, 512, false}};
+                            {"rows of 16 KiB", 64, 4096, 512, false},
+                            {"attention", 128, 2048, 64, false, true},
+                            {"attention", 64, 4096, 64, false, true},
+                            {"attention", 4096, 64, 64, false, true},
+                            {"attention", 128, 64, 2048, false},
+                            {"attention", 64, 64, 4096, false},
+                            {"attention", 64, 64, 4096, true},
+                            {"attention", 4096, 64, 64, true},
+                            {"attention", 4096, 64, 64, false},
+                            {"attention", 2048, 64, 128, true}};
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
@@ -68,7 +78,7 @@ std::byte *bytesOf(std::vector<float> &values) { return reinterpret_cast<std::by
 
 /// GFLOP/s of the three ways; zeros if they disagree or one fails.
 std::array<double, 3> measure(const Shape &shape, int threads, int rounds) {
-  auto [network, m, n, k, transposed] = shape;
+  auto [network, m, n, k, transposed, rhsTransposed] = shape;
   std::vector<float> lhs = makeMatrix(m * k), rhs = makeMatrix(k * n);
   Matmul matmul;
   matmul.set_lhs_dtype(F32);
@@ -79,10 +89,10 @@ std::array<double, 3> measure(const Shape &shape, int threads, int rounds) {
   matmul.set_k(k);
   for (int64_t stride : {transposed ? int64_t(1) : k, transposed ? m : int64_t(1)})
     matmul.add_lhs_strides(stride);
-  for (auto *strides : {matmul.mutable_rhs_strides(), matmul.mutable_out_strides()}) {
-    strides->Add(n);
-    strides->Add(1);
-  }
+  for (int64_t stride : {rhsTransposed ? int64_t(1) : n, rhsTransposed ? k : int64_t(1)})
+    matmul.add_rhs_strides(stride);
+  for (int64_t stride : {n, int64_t(1)})
+    matmul.add_out_strides(stride);
   MatmulProblem problem = getProblem(matmul);
   std::array<std::vector<float>, 3> outs;
   outs.fill(std::vector<float>(m * n));
@@ -94,12 +104,12 @@ std::array<double, 3> measure(const Shape &shape, int threads, int rounds) {
   if (!number.ok() || !(*set)->finish().ok())
     return {};
   LibraryThreads library(threads);
-  auto run = [&, m = m, n = n, k = k, transposed = transposed](int way) {
+  auto run = [&, m = m, n = n, k = k, transposed = transposed, rhsTransposed = rhsTransposed](int way) {
     if (way == 0)
       runBlockedMatmul(problem, bytesOf(lhs), bytesOf(rhs), bytesOf(outs[0]), scratch.data(), threads);
     else if (way == 1)
-      dnnl_sgemm(transposed ? 'T' : 'N', 'N', m, n, k, 1, lhs.data(), transposed ? m : k, rhs.data(), n, 0,
-                 outs[1].data(), n);
+      dnnl_sgemm(transposed ? 'T' : 'N', rhsTransposed ? 'T' : 'N', m, n, k, 1, lhs.data(), transposed ? m : k,
+                 rhs.data(), rhsTransposed ? k : n, 0, outs[1].data(), n);
     else
       (void)(*set)->execute(*number);
   };
@@ -136,8 +146,11 @@ int main(int argc, char **argv) {
     }
     sum += std::log(program / std::max(own, library));
     fmt::print("{:16}{:>20}  {:>10}{:8.0f}{:8.0f}{:9.0f}\n", shape.network,
-               fmt::format("{} x {} x {}", shape.m, shape.n, shape.k), shape.transposed ? "transposed" : "", own,
-               library, program);
+               fmt::format("{} x {} x {}", shape.m, shape.n, shape.k),
+               shape.transposed      ? "transposed"
+               : shape.rhsTransposed ? "rhs transp."
+                                     : "",
+               own, library, program);
   }
   fmt::print("program / faster way: {:.2f} (geometric mean)\n", std::exp(sum / std::size(shapes)));
 }
