@@ -20,6 +20,7 @@
 
 #include "LibraryConvolution.h"
 #include "ConvolutionForm.h"
+#include "LibraryPrimitive.h"
 #include "PatchBlocks.h"
 #include "Threads.h"
 #include <algorithm>
@@ -144,13 +145,8 @@ struct Argument {
   int64_t offset = 0, perPart = 0;
 };
 
-struct Destroy {
-  void operator()(dnnl_primitive_t primitive) const { dnnl_primitive_destroy(primitive); }
-};
-using Primitive = std::unique_ptr<dnnl_primitive, Destroy>;
-
 struct Step {
-  Primitive primitive;
+  LibraryPrimitive primitive;
   std::vector<Argument> arguments;
   /// The arguments of every thread.
   std::vector<std::vector<dnnl_exec_arg_t>> bound;
@@ -158,7 +154,7 @@ struct Step {
 
 /// A convolution of the library with the layouts that it chose.
 struct Convolve {
-  Primitive primitive;
+  LibraryPrimitive primitive;
   Desc src, weights, dst, scratchpad;
 };
 
@@ -227,7 +223,7 @@ struct LibraryConvolution::Implementation {
     made = dnnl_primitive_create(&primitive, desc) == dnnl_success;
     dnnl_primitive_desc_destroy(desc);
     if (made)
-      steps.push_back({Primitive(primitive), {from, to, pad}, {}});
+      steps.push_back({LibraryPrimitive(primitive), {from, to, pad}, {}});
     return made;
   }
 

@@ -12,6 +12,7 @@
 
 #include "meshwright/runtime/MatmulSet.h"
 #include "BlockedMatmul.h"
+#include "LibraryPrimitive.h"
 #include "MatmulBatch.h"
 #include "Threads.h"
 #include "meshwright/runtime/Arena.h"
@@ -33,12 +34,8 @@ using namespace meshwright::runtime;
 
 namespace {
 
-struct Destroy {
-  void operator()(dnnl_primitive_t primitive) const { dnnl_primitive_destroy(primitive); }
-};
-
 struct Primitive {
-  std::unique_ptr<dnnl_primitive, Destroy> handle;
+  LibraryPrimitive handle;
   int threads = 1;
   /// True if the number of threads may have a say in the order of additions.
   bool isDoubtful = false;
