@@ -343,6 +343,24 @@ TEST(ConvolutionSet, LayersAndTheirDerivatives) {
   EXPECT_GT(byLibrary, 0);
 }
 
+TEST(ConvolutionSet, WindowsOfPaddingAlone) {
+  Random random;
+  // At the end, before the beginning, and on both sides of a single element.
+  for (LayerDim dim : {LayerDim{5, 2, 2, 1, 1, 4}, LayerDim{4, 2, 1, 1, 3, 6}, LayerDim{1, 2, 1, 4, 2, 1}})
+    for (DType type : {F32, BF16})
+      for (int64_t channels : {9, 32}) {
+        Layer layer = {1,    2,    channels, 2 * channels, {dim, {8, 1, 3, 1, 0, 3}}, ImageLayout::ChannelsLast,
+                       type, type, false};
+        for (auto make : {&Layer::makeForward, &Layer::makeData, &Layer::makeWeights}) {
+          Problem problem = (layer.*make)(random);
+          SCOPED_TRACE(problem.convolution.ShortDebugString());
+          problem.check();
+          if (HasFatalFailure())
+            return;
+        }
+      }
+}
+
 TEST(ConvolutionSet, RowsOfOneImage) {
   Random random;
   int64_t parts = 0;
