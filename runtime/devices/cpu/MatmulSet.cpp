@@ -211,7 +211,7 @@ struct MatmulSet::Implementation {
   }
 
   /// True if two primitives of a product of bf16 make the same bits of operands whose sums are nothing but errors: the
-  /// terms of the second half of k are those of the first with the other sign.
+  /// terms of the second half of k are those of the first with the other sign, and one left over is zero.
   bool agree(const MatmulProblem &p, const Primitive &one, const Primitive &other) {
     uint64_t bytes = 0;
     auto reserve = [&](const dnnl_memory_desc_t &desc) {
@@ -241,6 +241,8 @@ struct MatmulSet::Implementation {
         numbers[i * stride + at * kStride] = bits;
         numbers[i * stride + (half + at) * kStride] = bits ^ sign;
       }
+      for (int64_t i = 0; p.k % 2 == 1 && i != size; ++i)
+        numbers[i * stride + (p.k - 1) * kStride] = 0;
     };
     fill(lhs, p.m, p.lhsRow, p.lhsColumn, 0);
     fill(rhs, p.n, p.rhsColumn, p.rhsRow, 0x8000);
