@@ -73,10 +73,13 @@ static Value toOrder(LoopBuilder &builder, const Reduction &reduction, Value val
   return arith::SelectOp::create(builder, isNaN, last, exchangeOrder(builder, bits));
 }
 
-/// The accumulator before the first element, for each lane.
-Value LoopEmitter::getFirst(const Reduction &reduction) {
-  Value neutral = toVector(arith::ConstantOp::create(builder, reduction.neutral));
-  return isOfIntegers(reduction) ? toOrder(builder, reduction, neutral) : neutral;
+/// Adds the accumulators of a carried reduction before the first element: that of the lanes, and that of the rest.
+void LoopEmitter::addAccumulators(const Reduction &reduction, SmallVectorImpl<Value> &carried) {
+  for (unsigned step : {width, 1u}) {
+    lanes = step;
+    Value neutral = toVector(arith::ConstantOp::create(builder, reduction.neutral));
+    carried.push_back(isOfIntegers(reduction) ? toOrder(builder, reduction, neutral) : neutral);
+  }
 }
 
 /// Combines a carried accumulator with elements.
@@ -255,10 +258,7 @@ void LoopEmitter::emitStages() {
     for (unsigned reduction : stage.reductions) {
       if (!plan.reductions[reduction].row)
         continue;
-      for (unsigned step : {width, 1u}) {
-        lanes = step;
-        carried.push_back(getFirst(plan.reductions[reduction]));
-      }
+      addAccumulators(plan.reductions[reduction], carried);
     }
     carried = emitColumns(stage, plan.numRowLoops, carried);
     size_t next = 0;
@@ -311,10 +311,7 @@ SmallVector<Value> LoopEmitter::emitInnermost(const Stage &stage, ArrayRef<Value
     const Reduction &reduction = plan.reductions[index];
     if (reduction.row || !isCarried(reduction))
       continue;
-    for (unsigned step : {width, 1u}) {
-      lanes = step;
-      values.push_back(getFirst(reduction));
-    }
+    addAccumulators(reduction, values);
   }
   auto emitBody = [&](unsigned step) {
     return [&, step](Value iv, ValueRange args) {

@@ -55,7 +55,7 @@ private:
   llvm::SmallVector<mlir::Value> emitElements(const Stage &stage, llvm::ArrayRef<mlir::Value> carried);
   bool isCarried(const schedule::Reduction &reduction) const;
   bool isOfIntegers(const schedule::Reduction &reduction) const;
-  mlir::Value getFirst(const schedule::Reduction &reduction);
+  void addAccumulators(const schedule::Reduction &reduction, llvm::SmallVectorImpl<mlir::Value> &carried);
   mlir::Value accumulate(const schedule::Reduction &reduction, mlir::Value sum, mlir::Value elements);
   mlir::Value finish(const schedule::Reduction &reduction, mlir::Value sum, mlir::Value rest);
   unsigned chooseWidth() const;
