@@ -12,6 +12,7 @@
 #include "ConvolutionSet.h"
 #include "PatchBlocks.h"
 #include "Threads.h"
+#include "meshwright/runtime/Arena.h"
 #include <algorithm>
 #include <utility>
 
@@ -23,8 +24,6 @@ using namespace meshwright::runtime;
 static constexpr int64_t blockElements = 1 << 17, maxBlockDepth = 2048, minBlockRows = 64, maxBlockRows = 1024;
 /// So many groups, with fewer products of a channel and a feature each, are computed beside each other.
 static constexpr int64_t minGroups = 8, minGroupProducts = 32;
-
-static uint64_t align(uint64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 /// The columns of a block: whole runs of neighbours, where they fit.
 static int64_t chooseDepth(const ConvolutionProblem &problem) {
@@ -101,9 +100,9 @@ Status ConvolutionSet::preparePlan(Plan &plan, const std::string &name) {
       if (rowsOfBlock != 0 && depthOfBlock != 0) {
         MW_TRY_ASSIGN(plan.products[isLastRow][isLastDepth], prepareProduct(plan, rowsOfBlock, depthOfBlock, name));
       }
-  uint64_t sums = align(plan.rows * p.features * getSize(p.getSumType()));
-  plan.rhsOffset = align(plan.rows * plan.depth * getSize(p.lhsType));
-  plan.sumOffset = plan.rhsOffset + (plan.rhsStride ? 0 : align(plan.depth * p.features * getSize(p.rhsType)));
+  uint64_t sums = alignToLine(plan.rows * p.features * getSize(p.getSumType()));
+  plan.rhsOffset = alignToLine(plan.rows * plan.depth * getSize(p.lhsType));
+  plan.sumOffset = plan.rhsOffset + (plan.rhsStride ? 0 : alignToLine(plan.depth * p.features * getSize(p.rhsType)));
   plan.addendOffset = plan.sumOffset + (plan.writesOut ? 0 : sums);
   scratchBytes = std::max(scratchBytes, plan.addendOffset + (plan.depth == depth ? 0 : sums));
   maxRows = std::max<size_t>(maxRows, plan.rows);

@@ -23,6 +23,7 @@
 #include "LibraryPrimitive.h"
 #include "PatchBlocks.h"
 #include "Threads.h"
+#include "meshwright/runtime/Arena.h"
 #include <algorithm>
 #include <oneapi/dnnl/dnnl.h>
 #include <optional>
@@ -43,8 +44,6 @@ static constexpr int64_t minPartChannels = 32, vectorChannels = 16;
 static constexpr int64_t minRow = 16;
 /// Elements of a window that is flipped, one call for each.
 static constexpr int64_t maxFlippedWindow = 64;
-
-static uint64_t align(uint64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 //===----------------------------------------------------------------------===//
 // The library
@@ -198,7 +197,7 @@ struct LibraryConvolution::Implementation {
   int64_t reserve(Place place, uint64_t bytes) {
     uint64_t &total = place == Place::Shared ? sharedBytes : scratchBytes;
     uint64_t offset = total;
-    total += align(bytes);
+    total += alignToLine(bytes);
     return static_cast<int64_t>(offset);
   }
 
@@ -579,7 +578,7 @@ struct LibraryConvolution::Implementation {
       dst->perPart = getBytesOf(form.dst, form.dst.image * size);
       if (!sums) {
         sums = Argument{0, convolve->weights, Place::Shared};
-        sumBytes = static_cast<int64_t>(align(getBytes(sums->desc)));
+        sumBytes = static_cast<int64_t>(alignToLine(getBytes(sums->desc)));
         sums->offset = sumsOffset = reserve(Place::Shared, sumBytes * numParts);
         sums->perPart = sumBytes;
       } else if (!areEqual(sums->desc, convolve->weights)) {

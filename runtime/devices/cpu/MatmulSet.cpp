@@ -216,7 +216,7 @@ struct MatmulSet::Implementation {
     uint64_t bytes = 0;
     auto reserve = [&](const dnnl_memory_desc_t &desc) {
       uint64_t offset = bytes;
-      bytes += (dnnl_memory_desc_get_size(&desc) + 63) / 64 * 64;
+      bytes += alignToLine(dnnl_memory_desc_get_size(&desc));
       return offset;
     };
     // Both use the same scratch memory, which has room for that of both.

@@ -17,6 +17,9 @@
 
 namespace meshwright::runtime {
 
+/// So many bytes and those to the next line of the cache.
+constexpr uint64_t alignToLine(uint64_t bytes) { return (bytes + 63) / 64 * 64; }
+
 /// Memory from the system, zero at first, in large pages where it can be. What is never touched is never there.
 class Arena {
 public:
