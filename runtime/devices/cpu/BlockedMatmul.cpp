@@ -25,6 +25,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BlockedMatmul.h"
+#include "DividedProduct.h"
 #include "MatmulBatch.h"
 #include "MicroKernel.h"
 #include "ResidueMatmul.h"
@@ -47,8 +48,6 @@ static constexpr int64_t rowElements = 1 << 16;
 static constexpr int64_t fewRows = 32;
 /// The micro-kernel packs lines of the right operand of up to this length; whole lines are what memory is faster at.
 static constexpr int64_t shortLine = 128;
-/// A product of fewer operations is not divided among threads.
-static constexpr int64_t minOperations = 1 << 21;
 
 namespace {
 
@@ -234,8 +233,6 @@ template <typename A> Rounding<A> getRounding(DType type) {
 // The loops around the micro-kernel
 //===----------------------------------------------------------------------===//
 
-constexpr int64_t roundUp(int64_t value, int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
-
 bool hasParts(const MatmulProblem &p) { return p.parts > 1 && p.k > 0; }
 
 /// The length of a part; that of k with what the last part lacks.
@@ -344,6 +341,12 @@ private:
 /// Some rows and columns of a product, on one thread.
 template <typename A> class Product {
 public:
+  static int64_t getGrain(bool byRows) {
+    const MicroKernel<A> &kernel = selectMicroKernel<A>();
+    return byRows ? kernel.rows : kernel.columns;
+  }
+  static size_t getScratchBytes(const MatmulProblem &p) { return ScratchSizes(p).getTotal() * sizeof(A); }
+
   Product(const MatmulProblem &problem, std::byte *scratch)
       : p(problem), kernel(selectMicroKernel<A>()), packLeft(getPack<A>(p.lhsType, kernel.rows)),
         packRight(getPack<A>(p.rhsType, kernel.columns)), storeOut(getStore<A>(p.outType, p.outColumn)),
@@ -579,28 +582,6 @@ private:
   bool packsInKernel;
 };
 
-/// How a product is divided among threads: by elements of the batch, and each of these into pieces of rows or columns.
-struct Division {
-  int64_t batch, pieces = 1;
-  bool byRows;
-  int64_t piece; ///< rows or columns
-
-  /// Pieces are of whole slivers of `rows` or `columns`.
-  Division(const MatmulProblem &p, int64_t rows, int64_t columns, int threads)
-      : batch(getBatchSize(p)), byRows(p.m > p.n), piece(byRows ? p.m : p.n) {
-    if (threads == 1 || batch >= 4 * threads || !isDivided(p))
-      return;
-    int64_t all = piece;
-    piece = roundUp((all - 1) / threads + 1, byRows ? rows : columns);
-    pieces = (all - 1) / piece + 1;
-  }
-
-  /// Gives `own`, a copy of the product `p`, the size of the piece that begins at row or column `begin`.
-  void cut(MatmulProblem &own, const MatmulProblem &p, int64_t begin) const {
-    (byRows ? own.m : own.n) = std::min(piece, (byRows ? p.m : p.n) - begin);
-  }
-};
-
 /// Calls `fn` with a zero of the type in which sums are taken.
 template <typename Fn> void dispatchSum(const MatmulProblem &p, Fn &&fn) {
   if (!isFloat(p.outType))
@@ -611,55 +592,12 @@ template <typename Fn> void dispatchSum(const MatmulProblem &p, Fn &&fn) {
     fn(float(0));
 }
 
-/// A product whose sums have type A, on several threads.
-template <typename A> class DividedProduct {
-public:
-  DividedProduct(const MatmulProblem &problem, int threads)
-      : problem(problem), threads(threads),
-        division(problem, selectMicroKernel<A>().rows, selectMicroKernel<A>().columns, threads) {
-    MatmulProblem first = problem;
-    division.cut(first, problem, 0);
-    ofThread = ScratchSizes(first).getTotal() * static_cast<int64_t>(sizeof(A));
-  }
-
-  size_t getScratchBytes() const { return threads * ofThread; }
-
-  void run(const std::byte *lhs, const std::byte *rhs, std::byte *out, std::byte *scratch) {
-    int64_t lhsSize = getSize(problem.lhsType), rhsSize = getSize(problem.rhsType), outSize = getSize(problem.outType);
-    divide(isDivided(problem) ? threads : 1, division.batch * division.pieces, 1,
-           [&](int part, int64_t begin, int64_t end) {
-             MatmulProblem own = problem;
-             division.cut(own, problem, 0);
-             Product<A> product(own, scratch + part * ofThread);
-             for (int64_t at = begin; at != end; ++at) {
-               auto [l, r, o] = getOffsets(problem, at / division.pieces);
-               int64_t from = at % division.pieces * division.piece;
-               l += division.byRows ? from * problem.lhsRow : 0;
-               r += division.byRows ? 0 : from * problem.rhsColumn;
-               o += from * (division.byRows ? problem.outRow : problem.outColumn);
-               division.cut(own, problem, from);
-               product.run(lhs + l * lhsSize, rhs + r * rhsSize, out + o * outSize);
-             }
-           });
-  }
-
-private:
-  const MatmulProblem &problem;
-  int threads;
-  Division division;
-  /// Bytes of scratch memory, which no piece needs more of than the first.
-  int64_t ofThread;
-};
-
 } // namespace
-
-bool meshwright::runtime::isDivided(const MatmulProblem &problem) {
-  return getBatchSize(problem) * problem.m * problem.n * problem.k >= minOperations;
-}
 
 size_t meshwright::runtime::getBlockedMatmulScratch(const MatmulProblem &problem, int threads) {
   size_t bytes = 0;
-  dispatchSum(problem, [&](auto zero) { bytes = DividedProduct<decltype(zero)>(problem, threads).getScratchBytes(); });
+  dispatchSum(problem,
+              [&](auto zero) { bytes = DividedProduct<Product<decltype(zero)>>(problem, threads).getScratchBytes(); });
   return bytes;
 }
 
@@ -672,6 +610,7 @@ void meshwright::runtime::runBlockedMatmul(const MatmulProblem &problem, const s
     return runTwinMatmul(problem, lhs, rhs, out, scratch, threads);
   if (problem.outType == RESIDUE)
     return runResidueMatmul(problem, lhs, rhs, out);
-  dispatchSum(problem,
-              [&](auto zero) { DividedProduct<decltype(zero)>(problem, threads).run(lhs, rhs, out, scratch); });
+  dispatchSum(problem, [&](auto zero) {
+    DividedProduct<Product<decltype(zero)>>(problem, threads).run(lhs, rhs, out, scratch);
+  });
 }

@@ -12,9 +12,6 @@
 
 namespace meshwright::runtime {
 
-/// True if the product has so many operations that it is divided among threads.
-bool isDivided(const MatmulProblem &problem);
-
 /// Bytes of scratch memory that the product needs on so many threads, aligned to 64.
 size_t getBlockedMatmulScratch(const MatmulProblem &problem, int threads);
 

@@ -11,9 +11,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/runtime/MatmulSet.h"
+#include "AmxMatmul.h"
 #include "BlockedMatmul.h"
+#include "DividedProduct.h"
 #include "LibraryPrimitive.h"
-#include "MatmulBatch.h"
 #include "Threads.h"
 #include "meshwright/runtime/Arena.h"
 #include "meshwright/runtime/MatmulProblem.h"
@@ -44,6 +45,7 @@ struct Primitive {
 
 struct Call {
   const Primitive *primitive = nullptr; // null: the runtime's own loops
+  bool usesAmx = false;                 ///< those of AmxMatmul
   dnnl_exec_arg_t arguments[4] = {};
   MatmulProblem problem;
   const std::byte *lhs = nullptr, *rhs = nullptr;
@@ -123,6 +125,9 @@ struct MatmulSet::Implementation {
   explicit Implementation(int threads) : threads(threads) {}
 
   int threads;
+  /// The variable of the environment that bounds the instructions of oneDNN bounds those of the runtime too.
+  bool mayUseAmx =
+      (dnnl_get_effective_cpu_isa() & dnnl_cpu_isa_avx512_core_amx) == dnnl_cpu_isa_avx512_core_amx && hasAmx();
   dnnl_engine_t engine = nullptr;
   dnnl_stream_t stream = nullptr;
   std::map<std::vector<int64_t>, Primitive> primitives;
@@ -146,6 +151,14 @@ struct MatmulSet::Implementation {
       dnnl_stream_destroy(stream);
     if (engine)
       dnnl_engine_destroy(engine);
+  }
+
+  /// Makes room for so many bytes of scratch memory.
+  void reserve(uint64_t bytes) { scratchBytes = std::max(scratchBytes, bytes); }
+
+  uint32_t add(Call call) {
+    calls.push_back(std::move(call));
+    return static_cast<uint32_t>(calls.size() - 1);
   }
 
   /// The library's primitive for a product; without a handle where it has none, or none that is fast.
@@ -174,7 +187,7 @@ struct MatmulSet::Implementation {
         primitive = make(p, primitive.threads / 2);
     }
     if (primitive.handle)
-      scratchBytes = std::max<uint64_t>(scratchBytes, dnnl_memory_desc_get_size(&primitive.scratch));
+      reserve(dnnl_memory_desc_get_size(&primitive.scratch));
   }
 
   /// The library's primitive for so many threads. It makes products for as many threads as there are when they are
@@ -312,6 +325,11 @@ Result<uint32_t> MatmulSet::prepare(const Matmul &matmul, const std::byte *lhs, 
   call.rhs = rhs;
   call.out = out;
   call.name = name;
+  if (implementation->mayUseAmx && isForAmx(call.problem)) {
+    call.usesAmx = true;
+    implementation->reserve(getAmxMatmulScratch(call.problem, implementation->threads));
+    return implementation->add(std::move(call));
+  }
   const Primitive &primitive = implementation->getPrimitive(call.problem);
   bool empty = call.problem.m == 0 || call.problem.n == 0 || call.problem.k == 0;
   if (primitive.handle) {
@@ -321,11 +339,9 @@ Result<uint32_t> MatmulSet::prepare(const Matmul &matmul, const std::byte *lhs, 
     if (!empty && call.problem.outType != RESIDUE && call.problem.parts == 0 && call.problem.rounded == DTYPE_INVALID &&
         !isFast)
       implementation->noteSlow(call.problem, name);
-    implementation->scratchBytes = std::max<uint64_t>(implementation->scratchBytes,
-                                                      getBlockedMatmulScratch(call.problem, implementation->threads));
+    implementation->reserve(getBlockedMatmulScratch(call.problem, implementation->threads));
   }
-  implementation->calls.push_back(std::move(call));
-  return static_cast<uint32_t>(implementation->calls.size() - 1);
+  return implementation->add(std::move(call));
 }
 
 uint32_t MatmulSet::prepareAgain(uint32_t number, const std::byte *lhs, const std::byte *rhs, std::byte *out) {
@@ -333,8 +349,7 @@ uint32_t MatmulSet::prepareAgain(uint32_t number, const std::byte *lhs, const st
   call.lhs = lhs;
   call.rhs = rhs;
   call.out = out;
-  implementation->calls.push_back(std::move(call));
-  return static_cast<uint32_t>(implementation->calls.size() - 1);
+  return implementation->add(std::move(call));
 }
 
 Status MatmulSet::finish() {
@@ -354,8 +369,8 @@ Status MatmulSet::finish() {
 Status MatmulSet::execute(uint32_t number) {
   Call &call = implementation->calls[number];
   if (!call.primitive) {
-    runBlockedMatmul(call.problem, call.lhs, call.rhs, call.out, implementation->scratch.data(),
-                     implementation->threads);
+    auto run = call.usesAmx ? runAmxMatmul : runBlockedMatmul;
+    run(call.problem, call.lhs, call.rhs, call.out, implementation->scratch.data(), implementation->threads);
     return {};
   }
   dnnl_status_t status = implementation->run(*call.primitive, call);

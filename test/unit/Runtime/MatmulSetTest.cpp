@@ -8,6 +8,8 @@
 
 #include "meshwright/runtime/MatmulSet.h"
 #include "RandomProduct.h"
+#include <cfloat>
+#include <functional>
 
 using namespace meshwright;
 using namespace meshwright::runtime;
@@ -80,7 +82,8 @@ TEST(MatmulSet, ThreadsDoNotChangeBits) {
   for (int round = 0; round != 60; ++round) {
     SCOPED_TRACE(random.describe(round));
     auto pickSize = [&](int64_t most) { return random.pick(1, random.chance(40) ? 20 : most); };
-    int64_t m = pickSize(250), n = pickSize(250), k = pickSize(round % 4 == 0 ? 5000 : 600);
+    int64_t most = round % 6 == 0 ? 1100 : 250;
+    int64_t m = pickSize(most), n = pickSize(most), k = pickSize(round % 4 == 0 ? 5000 : 600);
     std::vector<int64_t> batch(random.pick(0, 1), random.pick(1, 9));
     DType type = random.choose<DType>({F32, F32, BF16, F16, F64});
     SCOPED_TRACE(fmt::format("{} {}x{}x{}, {} batch dimensions", runtime::getName(type), m, n, k, batch.size()));
@@ -99,6 +102,105 @@ TEST(MatmulSet, ThreadsDoNotChangeBits) {
         expected = product.out.bytes;
       ASSERT_TRUE(product.out.bytes == expected) << threads << " threads";
     }
+  }
+}
+
+namespace {
+
+float loadFloat(Operand &operand, int64_t row, int64_t column) {
+  return static_cast<float>(loadAsDouble(operand.type, operand.at({row, column})));
+}
+
+void fill(Operand &operand, const std::function<float()> &pick) {
+  for (uint64_t at = 0; at != operand.bytes.size(); at += sizeof(float))
+    store(F32, &operand.bytes[at], pick());
+}
+
+} // namespace
+
+/// Every sum is as near to that in f64 as one of f32 operations may be, at magnitudes from 2^-40 to 2^40 and above
+/// 2^-126; and together they are no farther than a chain of fused multiply-adds.
+TEST(MatmulSet, SumsOfFloatsAreAsNearAsThoseOfOneAfterTheOther) {
+  Random random;
+  double errors = 0, errorsOfChain = 0;
+  for (int round = 0; round != 24; ++round) {
+    SCOPED_TRACE(random.describe(round));
+    int64_t m = random.pick(30, 150), n = random.pick(30, 150), k = random.pick(20, round % 6 == 0 ? 3000 : 300);
+    SCOPED_TRACE(fmt::format("{}x{}x{}", m, n, k));
+    Product product(random, F32, F32, {}, m, n, k);
+    int range = static_cast<int>(random.choose<int64_t>({0, 4, 40, 120}));
+    auto pick = [&] {
+      auto value = static_cast<float>(random.pick(-1 << 24, 1 << 24)) / static_cast<float>(1 << 24);
+      return std::ldexp(value, static_cast<int>(random.pick(-range, std::min(range, 40))));
+    };
+    fill(product.lhs, pick);
+    fill(product.rhs, pick);
+    ASSERT_NO_FATAL_FAILURE(compute(product));
+    for (int64_t i = 0; i < m; i += 1 + m / 16)
+      for (int64_t j = 0; j < n; j += 1 + n / 16) {
+        double sum = 0, magnitude = 0, flushed = 0;
+        float chain = 0;
+        for (int64_t p = 0; p != k; ++p) {
+          float a = loadFloat(product.lhs, i, p), b = loadFloat(product.rhs, p, j);
+          sum += static_cast<double>(a) * b;
+          magnitude += std::abs(static_cast<double>(a) * b);
+          flushed += std::ldexp(1.0 + std::abs(a) + std::abs(b), -126);
+          chain = std::fma(a, b, chain);
+        }
+        double error = std::abs(loadFloat(product.out, i, j) - sum);
+        ASSERT_LE(error, std::ldexp(static_cast<double>(k) + 1, -24) * magnitude + flushed) << i << ", " << j;
+        if (magnitude > 0) {
+          errors += error / magnitude;
+          errorsOfChain += std::abs(chain - sum) / magnitude;
+        }
+      }
+  }
+  EXPECT_LE(errors, 1.05 * errorsOfChain);
+}
+
+/// NaN, infinities and numbers near the largest among others, with sums in f64 as the measure.
+TEST(MatmulSet, SumsOfNumbersThatAreNotFinite) {
+  Random random;
+  for (int round = 0; round != 30; ++round) {
+    SCOPED_TRACE(random.describe(round));
+    int64_t m = random.pick(40, 150), n = random.pick(40, 150), k = random.pick(32, 300);
+    SCOPED_TRACE(fmt::format("{}x{}x{}", m, n, k));
+    Product product(random, F32, F32, {}, m, n, k);
+    const std::vector<float> special = {INFINITY,
+                                        -INFINITY,
+                                        NAN,
+                                        -NAN,
+                                        std::bit_cast<float>(0x7fffffff),
+                                        std::bit_cast<float>(0xff800001),
+                                        FLT_MAX,
+                                        -FLT_MAX,
+                                        3.39e38F,
+                                        0.0F,
+                                        -0.0F,
+                                        1e-40F};
+    auto pick = [&] {
+      return random.pick(0, 3000) == 0 ? random.choose(special) : static_cast<float>(random.pick(-8, 8)) / 64.0F;
+    };
+    fill(product.lhs, pick);
+    fill(product.rhs, pick);
+    ASSERT_NO_FATAL_FAILURE(compute(product, static_cast<int>(random.pick(1, 3))));
+    for (int64_t i = 0; i != m; ++i)
+      for (int64_t j = 0; j != n; ++j) {
+        double sum = 0, magnitude = 0;
+        for (int64_t p = 0; p != k; ++p) {
+          double term = static_cast<double>(loadFloat(product.lhs, i, p)) * loadFloat(product.rhs, p, j);
+          sum += term;
+          magnitude += std::isfinite(term) ? std::abs(term) : 0;
+        }
+        float found = loadFloat(product.out, i, j);
+        if (std::isnan(sum)) {
+          ASSERT_TRUE(std::isnan(found)) << found << " at " << i << ", " << j;
+        } else if (std::isinf(sum)) {
+          ASSERT_EQ(found, sum) << i << ", " << j;
+        } else if (magnitude < FLT_MAX) {
+          ASSERT_LE(std::abs(found - sum), std::ldexp(k + 1.0, -24) * magnitude + 1e-30) << i << ", " << j;
+        }
+      }
   }
 }
 
@@ -204,17 +306,14 @@ TEST(MatmulSet, PartsHaveTheSameBitsInEveryShape) {
                                   product.out.bytes.data(), "product");
     ASSERT_TRUE(number.ok() && (*set)->finish().ok() && (*set)->execute(*number).ok());
     EXPECT_TRUE((*set)->getWarnings().empty());
-    auto load = [](Operand &operand, int64_t row, int64_t column) {
-      return static_cast<float>(loadAsDouble(operand.type, operand.at({row, column})));
-    };
     for (int64_t i = 0; i < m; i += 1 + m / 5)
       for (int64_t j = 0; j < n; j += 1 + n / 5) {
         std::vector<float> row(length * parts), column(length * parts);
         for (int64_t p = 0; p != k; ++p) {
-          row[p] = load(product.lhs, i, p);
-          column[p] = load(product.rhs, p, j);
+          row[p] = loadFloat(product.lhs, i, p);
+          column[p] = loadFloat(product.rhs, p, j);
         }
-        float sum = load(product.out, i, j), expected = sumInParts(type, row, column, 0, length * parts, parts);
+        float sum = loadFloat(product.out, i, j), expected = sumInParts(type, row, column, 0, length * parts, parts);
         ASSERT_TRUE(sum == expected || (std::isnan(sum) && std::isnan(expected)))
             << sum << " instead of " << expected << " at " << i << ", " << j;
       }
