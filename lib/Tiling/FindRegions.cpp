@@ -57,8 +57,8 @@ private:
   bool addNeighbours();
   std::optional<bool> addBetween();
   bool orient();
-  bool isReduced(const Member &member, unsigned axis) const;
   bool leavesReduced(unsigned axis) const;
+  bool subtractsRows(const Member &member) const;
   bool hasSoftmax() const;
   bool keepsScores();
   void addAxes();
@@ -186,7 +186,7 @@ bool Grower::start() {
     return false;
   int64_t elements = typeOf(product.getResult()).getNumElements(),
           read = typeOf(product.getLhs()).getNumElements() + typeOf(product.getRhs()).getNumElements();
-  if (elements < kLeastGrowth * read || getBytes(typeOf(product.getResult())) < options.minBytes)
+  if (elements < options.leastGrowth * read || getBytes(typeOf(product.getResult())) < options.minBytes)
     return false;
   unsigned row = findLongest(shape, numBatch, numLeft), column = findLongest(shape, numBatch + numLeft, numRight);
   sizes = {shape[row], shape[column]};
@@ -341,27 +341,63 @@ bool Grower::isOutside(OpOperand &use) const {
 }
 
 /// True if `member` sums over an axis: an operand has it, and no result.
-bool Grower::isReduced(const Member &member, unsigned axis) const {
+static bool isReduced(const Member &member, unsigned axis) {
   auto has = [&](const Labels &labels) { return labels[axis].has_value(); };
   return llvm::any_of(member.operands, has) && llvm::none_of(member.results, has);
 }
 
-/// True if what members reduce along an axis are sums that only others read, so that tiles along it can add up.
+/// True if what `member` reduces along an axis, if anything, is a sum that no member reads.
+static bool leavesReduced(const Member &member, unsigned axis, llvm::function_ref<bool(Operation *)> isMember) {
+  if (!isReduced(member, axis))
+    return true;
+  auto reduce = dyn_cast<net::ReduceOp>(member.op);
+  bool isSum = isa<net::DotOp>(member.op) || (reduce && reduce.getKind() == ReduceKind::Sum);
+  return isSum && llvm::none_of(member.op->getUsers(), isMember);
+}
+
 bool Grower::leavesReduced(unsigned axis) const {
   return llvm::all_of(llvm::make_second_range(members), [&](const Member &member) {
-    if (!isReduced(member, axis))
-      return true;
-    auto reduce = dyn_cast<net::ReduceOp>(member.op);
-    bool isSum = isa<net::DotOp>(member.op) || (reduce && reduce.getKind() == ReduceKind::Sum);
-    return isSum && llvm::none_of(member.op->getUsers(), [&](Operation *user) { return members.contains(user); });
+    return ::leavesReduced(member, axis, [&](Operation *op) { return members.contains(op); });
   });
 }
 
-/// True if members reduce along the columns and others read the result.
+bool tiling::addsUp(const ScoreRegion &region, unsigned axis) {
+  return llvm::all_of(region.members, [&](const Member &member) {
+    return leavesReduced(member, axis, [&](Operation *op) { return region.inside.contains(op); });
+  });
+}
+
+int64_t tiling::countSums(const ScoreRegion &region, unsigned axis) {
+  return llvm::count_if(region.members, [axis](const Member &member) { return isReduced(member, axis); });
+}
+
+void tiling::transpose(ScoreRegion &region) {
+  std::swap(region.sizes[kRows], region.sizes[kColumns]);
+  region.isTransposed = !region.isTransposed;
+  for (Member &member : region.members)
+    for (size_t index = 0; index != member.operands.size() + member.results.size(); ++index) {
+      Labels &labels = getLabels(member, index);
+      std::swap(labels[kRows], labels[kColumns]);
+    }
+}
+
+/// True if `member` subtracts a value of each row, for an exponential.
+bool Grower::subtractsRows(const Member &member) const {
+  if (!isa<net::SubtractOp>(member.op) || !isWide(member.results[0]) ||
+      llvm::none_of(member.op->getUsers(), [](Operation *user) { return isa<net::ExpOp>(user); }))
+    return false;
+  const auto *subtracted = members.find(member.op->getOperand(1).getDefiningOp());
+  if (subtracted == members.end() || !net::movesWhole(subtracted->first))
+    return false;
+  const Labels &labels = subtracted->second.operands[0];
+  return labels[kRows] && !labels[kColumns];
+}
+
+/// True if members reduce along the columns and others read the result, or read what has been reduced before.
 bool Grower::hasSoftmax() const {
   return llvm::any_of(llvm::make_second_range(members), [&](const Member &member) {
-    return isa<net::ReduceOp>(member.op) && isReduced(member, kColumns) &&
-           llvm::any_of(member.op->getUsers(), [&](Operation *user) { return members.contains(user); });
+    bool isRead = llvm::any_of(member.op->getUsers(), [&](Operation *user) { return members.contains(user); });
+    return (isa<net::ReduceOp>(member.op) && isReduced(member, kColumns) && isRead) || subtractsRows(member);
   });
 }
 

@@ -51,6 +51,10 @@ constexpr int64_t kFewestRows = 16;
 /// and a stretch has at least so many rows.
 constexpr int64_t kMostStretches = 8, kRowsOfStretch = 256;
 
+/// The rows of a tile that is divided once more, by columns, and the rows of the tiles of that: scores and what is
+/// computed of them stay in the second-level cache.
+constexpr int64_t kMostRowsOfBlock = 512, kMostRowsInBlock = 256;
+
 /// Tiles of neighbouring rows that see the same columns.
 struct Stretch {
   int64_t firstTile, numTiles;
@@ -98,14 +102,24 @@ static SmallVector<Stretch> findStretches(const VisibleColumns &visible, const S
   return stretches;
 }
 
-static std::optional<Plan> planTiles(const ScoreRegion &region, const VisibleColumns &visible, int64_t tileBytes) {
-  // Scores are computed in f32, whatever they are kept in.
-  int64_t budget = std::max<int64_t>(tileBytes / (4 * region.sizes[kColumns]), 1), numRows = region.sizes[kRows];
-  int64_t rows = findDivisor(numRows, std::clamp(budget, kManyRows, kMostRows));
+/// The rows of a tile whose scores have `tileBytes`, in f32, whatever they are kept in.
+static int64_t getBudget(int64_t columns, int64_t tileBytes) { return std::max<int64_t>(tileBytes / (4 * columns), 1); }
+
+/// Plans tiles of up to `mostRows` rows; those of a transposed region are divided once more.
+static std::optional<Plan> planTiles(const ScoreRegion &region, const VisibleColumns &visible, int64_t tileBytes,
+                                     int64_t mostRows) {
+  int64_t numRows = region.sizes[kRows], columns = region.sizes[kColumns];
+  if (region.isTransposed) {
+    // The columns become rows of tiles.
+    columns = std::min(columns, kMostRowsInBlock);
+    mostRows = kMostRowsOfBlock;
+  }
+  int64_t budget = getBudget(columns, tileBytes);
+  int64_t rows = findDivisor(numRows, std::clamp(budget, kManyRows, mostRows));
   if (rows < std::min(kFewestRows, numRows))
     return std::nullopt;
   SmallVector<std::pair<unsigned, int64_t>> outer;
-  int64_t left = budget / rows;
+  int64_t left = region.isTransposed ? 1 : budget / rows;
   for (unsigned axis = region.sizes.size() - 1; axis > kColumns; --axis) {
     int64_t tile = findDivisor(region.sizes[axis], left);
     left = tile == region.sizes[axis] ? left / tile : 1;
@@ -164,6 +178,8 @@ public:
   /// False if the axes of the plan overlap in some tensor; nothing is changed then.
   bool prepare();
   void run();
+  /// The innermost loops that were written.
+  ArrayRef<Operation *> getRowLoops() const { return rowLoops; }
 
 private:
   std::optional<Placement> place(Value value, const Labels &labels) const;
@@ -196,6 +212,7 @@ private:
   SmallVector<Output> outputs;
   /// From the outermost on.
   SmallVector<OpenLoop> open;
+  SmallVector<Operation *> rowLoops;
 };
 
 } // namespace
@@ -417,6 +434,8 @@ SmallVector<Value> Tiler::emitLoop(unsigned level, int64_t first, int64_t count,
                                    llvm::function_ref<SmallVector<Value>()> emitBody) {
   auto loop = net::LoopOp::create(builder, loc, count);
   own(loop);
+  if (level + 1 == plan.axes.size())
+    rowLoops.push_back(loop);
   open.push_back({loop, first, loop, {}});
   SmallVector<Value> before = llvm::map_to_vector(inputs, [](const Input &input) { return input.current; });
   for (Input &input : inputs)
@@ -544,9 +563,31 @@ struct TileRegionsPass : schedule::impl::TileRegionsPassBase<TileRegionsPass> {
 
   void tile(Block &block) {
     SmallVector<ScoreRegion, 0> regions = findRegionsWithMasks(block, {.minBytes = minBytes});
+    for (ScoreRegion &region : regions)
+      if (hasBlocks(region))
+        transpose(region);
+    DenseSet<Operation *> blocks;
+    tile(regions, kMostRows, [&](Operation *loop) { blocks.insert(loop); });
+    if (blocks.empty())
+      return;
+    net::LoopNest nest = net::LoopNest::findBodies(block);
+    SmallVector<ScoreRegion, 0> inner = findRegions(block, nest, {.leastGrowth = 0});
+    llvm::erase_if(inner, [&](const ScoreRegion &region) { return !blocks.contains(nest.getLoop(region.product)); });
+    tile(inner, kMostRowsInBlock, [](Operation *) {});
+  }
+
+  /// True if a region is divided by rows and by columns: it has no sums that others read, and a tile of some whole rows
+  /// is too large. Outer loops have those sums of which there are fewer: each of their tiles adds to a whole one.
+  bool hasBlocks(const ScoreRegion &region) const {
+    return getBudget(region.sizes[kColumns], tileBytes) < kMostRows && addsUp(region, kColumns) &&
+           countSums(region, kColumns) < countSums(region, kRows);
+  }
+
+  /// Calls `addBlocks` with the loops over tiles that are to be divided once more.
+  void tile(ArrayRef<ScoreRegion> regions, int64_t mostRows, llvm::function_ref<void(Operation *)> addBlocks) {
     VisibleColumns visible(regions);
-    SmallVector<std::optional<Plan>> plans =
-        llvm::map_to_vector(regions, [&](const ScoreRegion &region) { return planTiles(region, visible, tileBytes); });
+    SmallVector<std::optional<Plan>> plans = llvm::map_to_vector(
+        regions, [&](const ScoreRegion &region) { return planTiles(region, visible, tileBytes, mostRows); });
     replaceRegions(regions, [&](size_t index) {
       const std::optional<Plan> &plan = plans[index];
       if (!plan)
@@ -555,6 +596,8 @@ struct TileRegionsPass : schedule::impl::TileRegionsPassBase<TileRegionsPass> {
       if (!tiler.prepare())
         return false;
       tiler.run();
+      if (regions[index].isTransposed)
+        llvm::for_each(tiler.getRowLoops(), addBlocks);
       ++numRegions;
       numTiles += std::accumulate(plan->counts.begin(), plan->counts.end(), int64_t(1), std::multiplies<>());
       return true;

@@ -324,7 +324,12 @@ bool VisibleColumns::mayLeaveOut(const ScoreRegion &region, int64_t begin, int64
   auto isVisibleMaximum = [&](Value value, const Rectangle &inside) {
     Operation *maker = value.getDefiningOp();
     const ScoreRegion *other = maxima.lookup(maker);
-    return other && other->sizes[kRows] == region.sizes[kRows] && isVisible(maker, inside.top, inside.bottom);
+    if (!other)
+      return false;
+    if (region.isTransposed)
+      return other->sizes[kRows] == region.sizes[kColumns] &&
+             isVisible(maker, inside.columns.begin, inside.columns.end);
+    return other->sizes[kRows] == region.sizes[kRows] && isVisible(maker, inside.top, inside.bottom);
   };
   Evaluator evaluator(region, rectangle, hiding, isVisibleMaximum);
   for (const Member &member : region.members) {

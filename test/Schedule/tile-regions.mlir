@@ -53,6 +53,44 @@ func.func @sum_over_rows(%q: tensor<64x1xbf16>, %k: tensor<64x1xbf16>, %g: tenso
 
 // -----
 
+// Tests that the gradient of a softmax, which sums nothing along a row that others read, is divided by keys and by queries:
+// gradients of keys and values are carried through the tiles of queries, those of queries through the blocks of keys.
+// CHECK-LABEL: @gradient
+// SMALL-LABEL: @gradient
+// SMALL-NOT: net.loop
+func.func @gradient(%q: tensor<64x1xf32>, %k: tensor<64x1xf32>, %v: tensor<64x1xf32>, %g: tensor<64x1xf32>, %m: tensor<64xf32>, %d: tensor<64xf32>)
+    -> (tensor<64x1xf32>, tensor<64x1xf32>, tensor<64x1xf32>) {
+  // CHECK: %[[B:.*]] = net.loop count = 2
+  // CHECK-NEXT: %[[DQ:.*]] = net.carry %{{.*}} in %[[B]] : tensor<64x1xf32>
+  // CHECK-NEXT: %[[K:.*]] = net.take %{{.*}} in %[[B]] : tensor<2x32x1xf32> -> tensor<32x1xf32>
+  // CHECK: %[[I:.*]] = net.loop count = 2
+  // CHECK-DAG: %[[DK:.*]] = net.carry %{{.*}} in %[[I]] : tensor<32x1xf32>
+  // CHECK-DAG: %[[DV:.*]] = net.carry %{{.*}} in %[[I]] : tensor<32x1xf32>
+  // CHECK: %[[Q:.*]] = net.take %{{.*}} in %[[I]] : tensor<2x32x1xf32> -> tensor<32x1xf32>
+  // CHECK: net.dot %[[Q]], %[[K]] {{.*}} -> tensor<32x32xf32>
+  // CHECK: %[[PART:.*]] = net.dot %{{.*}}, %[[K]] {{.*}} -> tensor<32x1xf32>
+  // CHECK: %[[PARTS:.*]] = net.stack %[[PART]] in %[[I]]
+  // CHECK: net.end_loop %[[I]]
+  // CHECK: %[[ALL:.*]] = net.reshape %[[PARTS]] : tensor<2x32x1xf32> -> tensor<64x1xf32>
+  // CHECK: net.add %[[DQ]], %[[ALL]]
+  // CHECK-COUNT-1: net.stack %{{.*}} in %[[B]] : tensor<32x1xf32> -> tensor<2x32x1xf32>
+  // CHECK: net.end_loop %[[B]]
+  %s = net.dot %q, %k batch = [] x [] contract = [1] x [1] : tensor<64x1xf32>, tensor<64x1xf32> -> tensor<64x64xf32>
+  %b = net.broadcast %m dims = [0] : tensor<64xf32> -> tensor<64x64xf32>
+  %c = net.subtract %s, %b : tensor<64x64xf32>
+  %e = net.exponential %c : tensor<64x64xf32>
+  %dv = net.dot %e, %g batch = [] x [] contract = [0] x [0] : tensor<64x64xf32>, tensor<64x1xf32> -> tensor<64x1xf32>
+  %p = net.dot %g, %v batch = [] x [] contract = [1] x [1] : tensor<64x1xf32>, tensor<64x1xf32> -> tensor<64x64xf32>
+  %r = net.broadcast %d dims = [0] : tensor<64xf32> -> tensor<64x64xf32>
+  %a = net.add %p, %r : tensor<64x64xf32>
+  %t = net.multiply %a, %e : tensor<64x64xf32>
+  %dq = net.dot %t, %k batch = [] x [] contract = [1] x [0] : tensor<64x64xf32>, tensor<64x1xf32> -> tensor<64x1xf32>
+  %dk = net.dot %t, %q batch = [] x [] contract = [0] x [0] : tensor<64x64xf32>, tensor<64x1xf32> -> tensor<64x1xf32>
+  return %dq, %dk, %dv : tensor<64x1xf32>, tensor<64x1xf32>, tensor<64x1xf32>
+}
+
+// -----
+
 // Tests that columns that a causal mask hides from all rows of a tile are not computed, and that an operation which reads a
 // result before the last member of the region moves behind the loop.
 // CHECK-LABEL: @causal

@@ -21,7 +21,9 @@ def TileRegionsPass : Pass<"dist-schedule-tile-regions", "mlir::ModuleOp"> {
     A tile has at most `tile-bytes` of scores, or 32 rows: up to 128 rows, then as many heads and sequences as fit.
     Columns that a mask hides from all rows of a tile are not computed.
 
-    Backward has tiles of its own if it recomputes the scores (`dist-complete-recompute`).
+    Backward has tiles of its own if it recomputes the scores (`dist-complete-recompute`). If it sums nothing along a row
+    that it reads again (`dist-train-defer-divisions`), and fewer than 128 whole rows fit a tile, an outer loop takes
+    blocks of up to 512 keys, and an inner one tiles of up to 256 queries.
 
     Example: a softmax of products, of 1024 rows
     ```mlir

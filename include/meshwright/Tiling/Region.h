@@ -56,25 +56,27 @@ struct ScoreRegion {
   llvm::DenseSet<mlir::Operation *> inside;
   /// Operations between the first and the last dependent member that depend on the region and are no members.
   llvm::SmallVector<mlir::Operation *> readers;
+  /// True if rows are the axis along which the softmax sums, so that a maximum belongs to a column.
+  bool isTransposed = false;
 };
 
 /// The regions to look for.
 struct RegionOptions {
   /// The fewest bytes of scores.
   int64_t minBytes = 0;
+  /// A product makes a region if its result has at least this many times the elements of both operands together. With
+  /// rows = columns = n and a head of size d, 4 times is n = 8 d.
+  int64_t leastGrowth = 4;
   /// The role of the operations; nothing for any.
   std::optional<net::Role> role = {};
   /// Operations that only backward reads may have readers there: they are to be computed again.
   bool ignoresBackward = false;
 };
 
-/// A product makes a region if its result has at least this many times the elements of both operands together. With
-/// rows = columns = n and a head of size d that is n = 8 d.
-inline constexpr int64_t kLeastGrowth = 4;
-
 /// The regions of `block` in the order of their products; no dependent member belongs to two. Every region has a
-/// reduction along its columns that other members read, as a softmax has. Linear in the operations of the block, if
-/// the operations between the first and the last member of a region are few.
+/// reduction along its columns that other members read, as a softmax has, or an exponential of differences from a value
+/// of each row, as the gradient of one has. Linear in the operations of the block, if the operations between the first
+/// and the last member of a region are few.
 llvm::SmallVector<ScoreRegion, 0> findRegions(mlir::Block &block, const net::LoopNest &nest,
                                               const RegionOptions &options);
 
@@ -82,6 +84,16 @@ llvm::SmallVector<ScoreRegion, 0> findRegions(mlir::Block &block, const net::Loo
 /// rows and columns that a mask compares, gets a value of its own. One that is repeated along rows and along columns
 /// would be in no region.
 llvm::SmallVector<ScoreRegion, 0> findRegionsWithMasks(mlir::Block &block, const RegionOptions &options);
+
+/// True if what the members reduce along an axis are sums that only others read, so that tiles along it can add up.
+/// Rows are such an axis, unless the region is transposed.
+bool addsUp(const ScoreRegion &region, unsigned axis);
+
+/// The number of values that are sums along an axis.
+int64_t countSums(const ScoreRegion &region, unsigned axis);
+
+/// Exchanges rows and columns.
+void transpose(ScoreRegion &region);
 
 /// Calls `replace` with the number of each region whose operations are still there; it returns whether it has replaced
 /// the dependent members. Erases the other members of replaced regions that nothing reads any more.
