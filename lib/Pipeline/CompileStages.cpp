@@ -107,6 +107,7 @@ static LogicalResult makeStep(Compilation &c) {
     return success();
   return runPasses(c.programs.evaluation, [&](OpPassManager &manager) {
     manager.addPass(train::createAssignPrecisionPass(trainOptions.precision, trainOptions.keepLocations));
+    manager.addPass(train::createDeferDivisionsPass());
     manager.addPass(train::createSimplifyPass());
   });
 }

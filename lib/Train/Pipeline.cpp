@@ -18,6 +18,8 @@ void train::buildPipeline(OpPassManager &manager, const Options &options) {
 
   // Before differentiation: backward computes in the types of forward.
   manager.addPass(createAssignPrecisionPass(options.precision, options.keepLocations));
+  // After it: quotients in 16 bits stay.
+  manager.addPass(createDeferDivisionsPass());
 
   // Gradients, then their consumers: without consumers they would be erased as dead.
   manager.addPass(createDifferentiatePass(options.differentiate));

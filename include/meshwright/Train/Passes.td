@@ -88,6 +88,30 @@ def AssignPrecisionPass : Pass<"dist-train-assign-precision", "::mlir::ModuleOp"
   ];
 }
 
+def DeferDivisionsPass : Pass<"dist-train-defer-divisions", "::mlir::ModuleOp"> {
+  let summary = "divides the outputs of an attention, not its probabilities";
+  let description = [{
+    Where a product sums along the rows of a softmax, in f32 or wider, the product takes the exponentials and its result is
+    divided by their sums. There are fewer divisions, and the gradient of the divisors is a sum of outputs, not one along
+    a row of scores, so that backward can be computed for some columns alone. Operations that move or scale the
+    probabilities before the product, such as a dropout, stay. In 16 bits a sum of exponentials would be rounded, and could
+    leave the range of f16, so there nothing changes.
+
+    Example:
+    ```mlir
+    %r = net.broadcast %s dims = [0] : tensor<64xf32> -> tensor<64x64xf32>
+    %p = net.divide %e, %r : tensor<64x64xf32>
+    %o = net.dot %p, %v batch = [] x [] contract = [1] x [0] : tensor<64x64xf32>, tensor<64x8xf32> -> tensor<64x8xf32>
+    // becomes
+    %u = net.dot %e, %v batch = [] x [] contract = [1] x [0] : tensor<64x64xf32>, tensor<64x8xf32> -> tensor<64x8xf32>
+    %r = net.broadcast %s dims = [0] : tensor<64xf32> -> tensor<64x8xf32>
+    %o = net.divide %u, %r : tensor<64x8xf32>
+    ```
+  }];
+  let dependentDialects = ["::meshwright::net::NetDialect"];
+  let statistics = [Statistic<"numDeferred", "deferred", "Divisions after a product">];
+}
+
 def DifferentiatePass : Pass<"dist-train-differentiate", "::mlir::ModuleOp"> {
   let summary = "appends the gradients of a loss with respect to the parameters";
   let description = [{

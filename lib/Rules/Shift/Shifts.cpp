@@ -174,6 +174,26 @@ static Result transfer(ReduceOp op, Operands operands) {
   return from.with(std::move(dims));
 }
 
+/// A sum of products with one factor that does not depend on m.
+static Result transfer(DotOp op, Operands operands) {
+  bool isLeft = operands[0] != nullptr;
+  const ShiftDependence &from = *operands[isLeft ? 0 : 1];
+  if ((isLeft && operands[1]) || !from.multiplicative)
+    return std::nullopt;
+  for (int64_t dim : isLeft ? op.getLhsContract() : op.getRhsContract())
+    if (from.dims[dim] >= 0)
+      return std::nullopt;
+  SmallVector<int64_t> dims;
+  auto add = [&](ArrayRef<int64_t> own, bool hasShift) {
+    for (int64_t dim : own)
+      dims.push_back(hasShift ? from.dims[dim] : -1);
+  };
+  add(isLeft ? op.getLhsBatch() : op.getRhsBatch(), true);
+  add(op.getLhsFree(), isLeft);
+  add(op.getRhsFree(), !isLeft);
+  return from.with(std::move(dims));
+}
+
 //===----------------------------------------------------------------------===//
 // Choices
 //===----------------------------------------------------------------------===//
@@ -218,7 +238,7 @@ template <typename... OpTs> void attach(MLIRContext *context) {
 void meshwright::registerNetShifts(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, NetDialect *) {
     attach<BroadcastOp, GatherOp, ReshapeOp, SliceOp, TransposeOp>(context);
-    attach<AbsOp, AddOp, ConvertOp, DivideOp, ExpOp, LogOp, MultiplyOp, NegateOp, ReduceOp, SubtractOp>(context);
+    attach<AbsOp, AddOp, ConvertOp, DivideOp, DotOp, ExpOp, LogOp, MultiplyOp, NegateOp, ReduceOp, SubtractOp>(context);
     attach<MaximumOp, MinimumOp, SelectOp>(context);
   });
 }
