@@ -258,28 +258,26 @@ constexpr int64_t getPackedBytes(int64_t lines, int64_t depth) {
   return lines / sliverLines * countSteps(depth) * stepBytes;
 }
 
-/// The blocks of an operand's rows or columns, one of which is packed at a time: with all of k, or with a block of it.
+/// The blocks of an operand's rows or columns, of which a part is packed at a time.
 class PackedOperand {
 public:
-  /// Enough scratch memory for an operand of up to `size` rows or columns.
-  static constexpr int64_t getScratchBytes(int64_t size, int64_t k) {
-    int64_t lines = getMostLines(size), ofBlock = getPackedBytes(lines, std::min(k, blockDepth));
-    return std::min(getPackedBytes(lines, k), std::max(ofBlock, keptBytes));
+  /// Enough scratch memory for an operand of up to `size` rows or columns; the other one has up to `otherSize`.
+  static constexpr int64_t getScratchBytes(bool isLeft, int64_t size, int64_t otherSize, int64_t k) {
+    int64_t lines = getMostLines(size), part = getPackedBytes(isLeft ? sliverLines : lines, std::min(k, blockDepth));
+    return countBlocks(otherSize) == 1 ? part : std::min(getPackedBytes(lines, k), std::max(part, keptBytes));
   }
 
-  PackedOperand(bool isLeft, int64_t size, int64_t k)
-      : isLeft(isLeft), k(k), numBlocks((size - 1) / mostLines + 1),
-        block(roundUp((size - 1) / numBlocks + 1, sliverLines)) {
-    keeps = getPackedBytes(block, k) <= keptBytes;
+  PackedOperand(bool isLeft, int64_t size, int64_t otherSize, int64_t k)
+      : isLeft(isLeft), k(k), numBlocks(countBlocks(size)), block(roundUp((size - 1) / numBlocks + 1, sliverLines)) {
+    bool isReused = countBlocks(otherSize) != 1;
+    keeps = isReused && getPackedBytes(block, k) <= keptBytes;
   }
 
   /// How many rows or columns a block has; the last one may have fewer.
   int64_t getBlock() const { return block; }
   int64_t getNumBlocks() const { return numBlocks; }
-  /// True if a block is packed with all of k.
+  /// True if a block is packed with all of k, for all blocks of the other operand.
   bool keepsBlocks() const { return keeps; }
-  /// Bytes between slivers.
-  int64_t getSliverBytes(int64_t depth) const { return (keeps ? countSteps(k) : countSteps(depth)) * stepBytes; }
 
   /// Begins with another matrix.
   void set(const float *matrix, int64_t lineStride, int64_t depthStride, std::byte *scratch) {
@@ -290,40 +288,52 @@ public:
     held = -1;
   }
 
-  /// Packs `count` rows or columns from the first of a block on, and `depth` positions of k, unless they are. The first
-  /// sliver.
-  const std::byte *get(int64_t first, int64_t count, int64_t k0, int64_t depth) {
-    if (!keeps) {
-      pack(from + first * stride + k0 * kStride, count, depth);
-      return packed;
-    }
-    if (held != first)
-      pack(from + first * stride, count, k);
-    held = first;
-    return packed + k0 / tileDepth * stepBytes;
+  /// Begins with `numLines` rows or columns from the first of a block on, and `numTerms` positions of k.
+  void begin(int64_t firstLine, int64_t numLines, int64_t firstTerm, int64_t numTerms) {
+    source = from + firstLine * stride + firstTerm * kStride;
+    count = numLines;
+    depth = numTerms;
+    if (keeps && held != firstLine)
+      pack(from + firstLine * stride, count, k);
+    else if (!keeps && !isLeft)
+      pack(source, count, depth);
+    held = firstLine;
+    first = keeps ? packed + firstTerm / tileDepth * stepBytes : packed;
+    sliverBytes = countSteps(keeps ? k : depth) * stepBytes;
+  }
+
+  /// The sliver that begins at a row or column of the block. Rows that are not kept are packed now, and stay in the
+  /// first-level cache.
+  const std::byte *getSliver(int64_t line) {
+    if (keeps || !isLeft)
+      return first + line / sliverLines * sliverBytes;
+    pack(source + line * stride, std::min(count - line, sliverLines), depth);
+    return packed;
   }
 
 private:
-  void pack(const float *source, int64_t count, int64_t depth) {
-    int64_t slivers = (count - 1) / sliverLines + 1, steps = countSteps(depth);
+  static constexpr int64_t countBlocks(int64_t size) { return (size - 1) / mostLines + 1; }
+
+  void pack(const float *matrix, int64_t numLines, int64_t numTerms) {
+    int64_t slivers = (numLines - 1) / sliverLines + 1, steps = countSteps(numTerms);
     // Along the lines of memory.
     if (kStride == 1)
       for (int64_t sliver = 0; sliver != slivers; ++sliver)
         for (int64_t step = 0; step != steps; ++step)
-          packStep(source, count, depth, sliver, step, steps);
+          packStep(matrix, numLines, numTerms, sliver, step, steps);
     else
       for (int64_t step = 0; step != steps; ++step)
         for (int64_t sliver = 0; sliver != slivers; ++sliver)
-          packStep(source, count, depth, sliver, step, steps);
+          packStep(matrix, numLines, numTerms, sliver, step, steps);
   }
 
-  void packStep(const float *source, int64_t count, int64_t depth, int64_t sliver, int64_t step, int64_t steps) {
+  void packStep(const float *matrix, int64_t numLines, int64_t numTerms, int64_t sliver, int64_t step, int64_t steps) {
     std::byte *to = packed + (sliver * steps + step) * stepBytes;
-    int64_t left = std::min(count - sliver * sliverLines, sliverLines), k0 = step * tileDepth;
-    source += sliver * sliverLines * stride + k0 * kStride;
-    for (int64_t first = 0; first < left; first += tileLines, to += tileBytes)
-      (isLeft ? packTile<true> : packTile<false>)(source + first * stride, std::min(left - first, tileLines),
-                                                  std::min(depth - k0, tileDepth), stride, kStride, to);
+    int64_t left = std::min(numLines - sliver * sliverLines, sliverLines), k0 = step * tileDepth;
+    matrix += sliver * sliverLines * stride + k0 * kStride;
+    for (int64_t line = 0; line < left; line += tileLines, to += tileBytes)
+      (isLeft ? packTile<true> : packTile<false>)(matrix + line * stride, std::min(left - line, tileLines),
+                                                  std::min(numTerms - k0, tileDepth), stride, kStride, to);
   }
 
   bool isLeft;
@@ -334,6 +344,10 @@ private:
   std::byte *packed = nullptr;
   /// The first row or column of the block that is packed with all of k.
   int64_t held = -1;
+  /// The block that was begun, and its first sliver, if that is packed.
+  const float *source = nullptr;
+  int64_t count = 0, depth = 0, sliverBytes = 0;
+  const std::byte *first = nullptr;
 };
 
 /// Some rows and columns of a product, on one thread.
@@ -341,14 +355,14 @@ class AmxProduct {
 public:
   static int64_t getGrain(bool) { return sliverLines; }
   static size_t getScratchBytes(const MatmulProblem &p) {
-    return PackedOperand::getScratchBytes(p.m, p.k) + PackedOperand::getScratchBytes(p.n, p.k) + getSumBytes(p) +
+    return getScratchBytes(p, true) + getScratchBytes(p, false) + getSumBytes(p) +
            getBlockedMatmulScratch(getSquare(p, sliverLines, sliverLines), 1);
   }
 
   /// `problem` may become smaller between runs.
   AmxProduct(const MatmulProblem &problem, std::byte *scratch)
-      : p(problem), leftScratch(scratch), rightScratch(leftScratch + PackedOperand::getScratchBytes(p.m, p.k)),
-        sums(reinterpret_cast<float *>(rightScratch + PackedOperand::getScratchBytes(p.n, p.k))),
+      : p(problem), leftScratch(scratch), rightScratch(leftScratch + getScratchBytes(p, true)),
+        sums(reinterpret_cast<float *>(rightScratch + getScratchBytes(p, false))),
         rest(reinterpret_cast<std::byte *>(sums) + getSumBytes(p)) {}
 
   TARGET_AMX void run(const std::byte *lhsMatrix, const std::byte *rhsMatrix, std::byte *result) {
@@ -356,11 +370,12 @@ public:
     lhs = lhsMatrix;
     rhs = rhsMatrix;
     out = reinterpret_cast<float *>(result);
-    PackedOperand left(true, p.m, p.k), right(false, p.n, p.k);
+    PackedOperand left(true, p.m, p.n, p.k), right(false, p.n, p.m, p.k);
     left.set(reinterpret_cast<const float *>(lhs), p.lhsRow, p.lhsColumn, leftScratch);
     right.set(reinterpret_cast<const float *>(rhs), p.rhsColumn, p.rhsRow, rightScratch);
     _tile_loadconfig(&configuration);
-    // The operand of the outer loop is packed once if blocks are kept; the other one for each of its blocks.
+    // The operand of the outer loop is packed once if blocks are kept; the other one for each of its blocks, unless it
+    // has one that is kept.
     auto countPacked = [](const PackedOperand &outer, int64_t size, const PackedOperand &inner, int64_t innerSize) {
       bool isOnce = inner.keepsBlocks() && inner.getNumBlocks() == 1;
       return size * (outer.keepsBlocks() ? 1 : inner.getNumBlocks()) + innerSize * (isOnce ? 1 : outer.getNumBlocks());
@@ -377,6 +392,10 @@ public:
   }
 
 private:
+  static size_t getScratchBytes(const MatmulProblem &p, bool isLeft) {
+    return PackedOperand::getScratchBytes(isLeft, isLeft ? p.m : p.n, isLeft ? p.n : p.m, p.k);
+  }
+
   /// Bytes of the sums of a block, if they are not taken at once.
   static size_t getSumBytes(const MatmulProblem &p) {
     return p.k <= blockDepth ? 0 : getMostLines(p.m) * getMostLines(p.n) * sizeof(float);
@@ -398,15 +417,16 @@ private:
     for (int64_t k0 = 0; k0 < p.k; k0 += blockDepth) {
       int64_t depth = std::min(blockDepth, p.k - k0), steps = countSteps(depth);
       bool isLast = k0 + depth == p.k;
-      const std::byte *rows = left.get(m0, m, k0, depth), *columns = right.get(n0, n, k0, depth);
+      left.begin(m0, m, k0, depth);
+      right.begin(n0, n, k0, depth);
       float *square = sums;
-      for (int64_t i = 0; i < m; i += sliverLines, rows += left.getSliverBytes(depth)) {
-        const std::byte *sliver = columns;
-        for (int64_t j = 0; j < n; j += sliverLines, sliver += right.getSliverBytes(depth), square += squareSize) {
+      for (int64_t i = 0; i < m; i += sliverLines) {
+        const std::byte *rows = left.getSliver(i);
+        for (int64_t j = 0; j < n; j += sliverLines, square += squareSize) {
           int64_t height = std::min(sliverLines, m - i), width = std::min(sliverLines, n - j);
           auto multiply = height <= tileLines ? (width <= tileLines ? multiplySlivers<1, 1> : multiplySlivers<1, 2>)
                                               : (width <= tileLines ? multiplySlivers<2, 1> : multiplySlivers<2, 2>);
-          multiply(rows, sliver, steps, k0 == 0 ? nullptr : square, isLast ? last : square);
+          multiply(rows, right.getSliver(j), steps, k0 == 0 ? nullptr : square, isLast ? last : square);
           float *to = out + (m0 + i) * p.outRow + n0 + j;
           if (isLast && !copySums(last, height, width, to, p.outRow))
             repair(m0 + i, n0 + j, height, width, to);
