@@ -550,6 +550,8 @@ SmallVector<ScoreRegion, 0> tiling::findRegions(Block &block, const net::LoopNes
   for (auto product : block.getOps<net::DotOp>()) {
     if (taken.contains(product) || (options.role && net::getRole(product) != options.role))
       continue;
+    if (options.loops && !options.loops->contains(nest.getLoop(product)))
+      continue;
     std::optional<ScoreRegion> region = Grower(product, nest, options, taken).grow();
     if (!region)
       continue;

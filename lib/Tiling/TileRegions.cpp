@@ -570,9 +570,8 @@ struct TileRegionsPass : schedule::impl::TileRegionsPassBase<TileRegionsPass> {
     tile(regions, kMostRows, [&](Operation *loop) { blocks.insert(loop); });
     if (blocks.empty())
       return;
-    net::LoopNest nest = net::LoopNest::findBodies(block);
-    SmallVector<ScoreRegion, 0> inner = findRegions(block, nest, {.leastGrowth = 0});
-    llvm::erase_if(inner, [&](const ScoreRegion &region) { return !blocks.contains(nest.getLoop(region.product)); });
+    SmallVector<ScoreRegion, 0> inner =
+        findRegions(block, net::LoopNest::findBodies(block), {.leastGrowth = 0, .loops = &blocks});
     tile(inner, kMostRowsInBlock, [](Operation *) {});
   }
 

@@ -67,6 +67,8 @@ struct RegionOptions {
   /// A product makes a region if its result has at least this many times the elements of both operands together. With
   /// rows = columns = n and a head of size d, 4 times is n = 8 d.
   int64_t leastGrowth = 4;
+  /// The loops whose bodies have the products; null for those of the whole block.
+  const llvm::DenseSet<mlir::Operation *> *loops = nullptr;
   /// The role of the operations; nothing for any.
   std::optional<net::Role> role = {};
   /// Operations that only backward reads may have readers there: they are to be computed again.
