@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Products in f32 of training steps, with the left operand as it is or transposed, as in a weight's gradient: the
-// runtime's own loops and oneDNN's `dnnl_sgemm`, in turns, and the way that a program takes (`MatmulSet`), which is the
-// own loops without AVX-512. The results of all are compared. GFLOP/s of the shortest of several rounds; a program
+// runtime's own loops and oneDNN's `dnnl_sgemm`, in turns, and the way that a program takes (`MatmulSet`): tiles of bf16
+// with AMX, and the own loops without AVX-512. The results of all are compared. GFLOP/s of the shortest of several rounds; a program
 // should be near the faster way.
 //
 // usage: product-ways [THREADS] [ROUNDS]
@@ -63,7 +63,9 @@ constexpr Shape shapes[] = {{"lstm", 256, 256, 4096, true},
                             {"attention", 64, 64, 4096, true},
                             {"attention", 4096, 64, 64, true},
                             {"attention", 4096, 64, 64, false},
-                            {"attention", 2048, 64, 128, true}};
+                            {"attention", 2048, 64, 128, true},
+                            {"attention", 256, 512, 64, false, true},
+                            {"attention", 512, 64, 256, true}};
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
