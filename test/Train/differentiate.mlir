@@ -58,6 +58,47 @@ func.func @softmax(%v: tensor<3x4xf64>) -> tensor<f64> {
 
 // -----
 
+// Tests that it carries none where a product takes the exponentials and its result is divided by their sum; but where the
+// product sums the rows that have a maximum each, it does.
+
+net.variable parameter @w : tensor<3x4xf64>
+
+// CHECK-LABEL: func.func @attention
+func.func @attention(%v: tensor<4x2xf64>) -> tensor<f64> {
+  %z = net.read @w : tensor<3x4xf64>
+  %m = net.reduce max %z dims = [1] : tensor<3x4xf64> -> tensor<3xf64>
+  %mb = net.broadcast %m dims = [0] : tensor<3xf64> -> tensor<3x4xf64>
+  %s = net.subtract %z, %mb : tensor<3x4xf64>
+  %e = net.exponential %s : tensor<3x4xf64>
+  %t = net.reduce sum %e dims = [1] : tensor<3x4xf64> -> tensor<3xf64>
+  %u = net.dot %e, %v batch = [] x [] contract = [1] x [0] : tensor<3x4xf64>, tensor<4x2xf64> -> tensor<3x2xf64>
+  %tb = net.broadcast %t dims = [0] : tensor<3xf64> -> tensor<3x2xf64>
+  %o = net.divide %u, %tb : tensor<3x2xf64>
+  // CHECK-NOT: net.compare
+  // CHECK: return
+  %loss = net.reduce sum %o dims = [0, 1] : tensor<3x2xf64> -> tensor<f64>
+  return %loss : tensor<f64>
+}
+
+// -----
+
+net.variable parameter @w : tensor<3x4xf64>
+
+// CHECK-LABEL: func.func @sum_over_rows
+func.func @sum_over_rows(%v: tensor<3x2xf64>) -> tensor<f64> {
+  %z = net.read @w : tensor<3x4xf64>
+  %m = net.reduce max %z dims = [1] : tensor<3x4xf64> -> tensor<3xf64>
+  %mb = net.broadcast %m dims = [0] : tensor<3xf64> -> tensor<3x4xf64>
+  %s = net.subtract %z, %mb : tensor<3x4xf64>
+  %e = net.exponential %s : tensor<3x4xf64>
+  // CHECK: net.compare
+  %u = net.dot %v, %e batch = [] x [] contract = [0] x [0] : tensor<3x2xf64>, tensor<3x4xf64> -> tensor<2x4xf64>
+  %loss = net.reduce sum %u dims = [0, 1] : tensor<2x4xf64> -> tensor<f64>
+  return %loss : tensor<f64>
+}
+
+// -----
+
 // Tests that a maximum on which the loss does depend is differentiated.
 
 net.variable parameter @w : tensor<3x4xf64>
