@@ -102,24 +102,29 @@ static SmallVector<Stretch> findStretches(const VisibleColumns &visible, const S
   return stretches;
 }
 
-/// The rows of a tile whose scores have `tileBytes`, in f32, whatever they are kept in.
+/// The rows that a tile may have whose scores take `tileBytes` in f32, whatever they are kept in.
 static int64_t getBudget(int64_t columns, int64_t tileBytes) { return std::max<int64_t>(tileBytes / (4 * columns), 1); }
+
+/// The rows of tiles of all columns, out of so many.
+static int64_t getRowsOfTile(int64_t rows, int64_t columns, int64_t tileBytes, int64_t mostRows) {
+  return findDivisor(rows, std::clamp(getBudget(columns, tileBytes), kManyRows, mostRows));
+}
+
+/// The rows of the blocks of a transposed region, whose columns become rows of tiles.
+static int64_t getRowsOfBlock(int64_t rows, int64_t columns, int64_t tileBytes) {
+  return getRowsOfTile(rows, std::min(columns, kMostRowsInBlock), tileBytes, kMostRowsOfBlock);
+}
 
 /// Plans tiles of up to `mostRows` rows; those of a transposed region are divided once more.
 static std::optional<Plan> planTiles(const ScoreRegion &region, const VisibleColumns &visible, int64_t tileBytes,
                                      int64_t mostRows) {
   int64_t numRows = region.sizes[kRows], columns = region.sizes[kColumns];
-  if (region.isTransposed) {
-    // The columns become rows of tiles.
-    columns = std::min(columns, kMostRowsInBlock);
-    mostRows = kMostRowsOfBlock;
-  }
-  int64_t budget = getBudget(columns, tileBytes);
-  int64_t rows = findDivisor(numRows, std::clamp(budget, kManyRows, mostRows));
+  int64_t rows = region.isTransposed ? getRowsOfBlock(numRows, columns, tileBytes)
+                                     : getRowsOfTile(numRows, columns, tileBytes, mostRows);
   if (rows < std::min(kFewestRows, numRows))
     return std::nullopt;
   SmallVector<std::pair<unsigned, int64_t>> outer;
-  int64_t left = region.isTransposed ? 1 : budget / rows;
+  int64_t left = region.isTransposed ? 1 : getBudget(columns, tileBytes) / rows;
   for (unsigned axis = region.sizes.size() - 1; axis > kColumns; --axis) {
     int64_t tile = findDivisor(region.sizes[axis], left);
     left = tile == region.sizes[axis] ? left / tile : 1;
@@ -578,7 +583,10 @@ struct TileRegionsPass : schedule::impl::TileRegionsPassBase<TileRegionsPass> {
   /// True if a region is divided by rows and by columns: it has no sums that others read, and a tile of some whole rows
   /// is too large. Outer loops have those sums of which there are fewer: each of their tiles adds to a whole one.
   bool hasBlocks(const ScoreRegion &region) const {
-    return getBudget(region.sizes[kColumns], tileBytes) < kMostRows && addsUp(region, kColumns) &&
+    int64_t rows = region.sizes[kRows], columns = region.sizes[kColumns];
+    int64_t block = getRowsOfBlock(columns, rows, tileBytes);
+    bool isDivisible = block >= kFewestRows && getRowsOfTile(rows, block, tileBytes, kMostRowsInBlock) >= kFewestRows;
+    return isDivisible && getBudget(columns, tileBytes) < kMostRows && addsUp(region, kColumns) &&
            countSums(region, kColumns) < countSums(region, kRows);
   }
 
