@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The tiles of AMX multiply bf16 at some twenty times the rate at which vectors multiply f32. A float is the exact sum
+// The tiles of AMX multiply bf16 at 16 times the rate at which vectors multiply f32. A float is the exact sum
 // of three numbers of bf16, its planes: the float rounded, what that lacks rounded, and the rest. Six products of
 // planes make a product in f32; the other three are below 2^-26 of it.
 //
