@@ -267,8 +267,11 @@ public:
     return countBlocks(otherSize) == 1 ? part : std::min(getPackedBytes(lines, k), std::max(part, keptBytes));
   }
 
-  PackedOperand(bool isLeft, int64_t size, int64_t otherSize, int64_t k)
-      : isLeft(isLeft), k(k), numBlocks(countBlocks(size)), block(roundUp((size - 1) / numBlocks + 1, sliverLines)) {
+  /// Element p of row or column i is at matrix[i * stride + p * kStride].
+  PackedOperand(bool isLeft, int64_t size, int64_t otherSize, int64_t k, const std::byte *matrix, int64_t stride,
+                int64_t kStride, std::byte *scratch)
+      : isLeft(isLeft), k(k), numBlocks(countBlocks(size)), block(roundUp((size - 1) / numBlocks + 1, sliverLines)),
+        from(reinterpret_cast<const float *>(matrix)), stride(stride), kStride(kStride), packed(scratch) {
     bool isReused = countBlocks(otherSize) != 1;
     keeps = isReused && getPackedBytes(block, k) <= keptBytes;
   }
@@ -278,15 +281,6 @@ public:
   int64_t getNumBlocks() const { return numBlocks; }
   /// True if a block is packed with all of k, for all blocks of the other operand.
   bool keepsBlocks() const { return keeps; }
-
-  /// Begins with another matrix.
-  void set(const float *matrix, int64_t lineStride, int64_t depthStride, std::byte *scratch) {
-    from = matrix;
-    stride = lineStride;
-    kStride = depthStride;
-    packed = scratch;
-    held = -1;
-  }
 
   /// Begins with `numLines` rows or columns from the first of a block on, and `numTerms` positions of k.
   void begin(int64_t firstLine, int64_t numLines, int64_t firstTerm, int64_t numTerms) {
@@ -339,9 +333,9 @@ private:
   bool isLeft;
   int64_t k, numBlocks, block;
   bool keeps;
-  const float *from = nullptr;
-  int64_t stride = 0, kStride = 0;
-  std::byte *packed = nullptr;
+  const float *from;
+  int64_t stride, kStride;
+  std::byte *packed;
   /// The first row or column of the block that is packed with all of k.
   int64_t held = -1;
   /// The block that was begun, and its first sliver, if that is packed.
@@ -370,9 +364,8 @@ public:
     lhs = lhsMatrix;
     rhs = rhsMatrix;
     out = reinterpret_cast<float *>(result);
-    PackedOperand left(true, p.m, p.n, p.k), right(false, p.n, p.m, p.k);
-    left.set(reinterpret_cast<const float *>(lhs), p.lhsRow, p.lhsColumn, leftScratch);
-    right.set(reinterpret_cast<const float *>(rhs), p.rhsColumn, p.rhsRow, rightScratch);
+    PackedOperand left(true, p.m, p.n, p.k, lhs, p.lhsRow, p.lhsColumn, leftScratch),
+        right(false, p.n, p.m, p.k, rhs, p.rhsColumn, p.rhsRow, rightScratch);
     _tile_loadconfig(&configuration);
     // The operand of the outer loop is packed once if blocks are kept; the other one for each of its blocks, unless it
     // has one that is kept.

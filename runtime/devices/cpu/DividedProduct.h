@@ -9,6 +9,7 @@
 
 #include "MatmulBatch.h"
 #include "Threads.h"
+#include "meshwright/runtime/Arena.h"
 #include <cstddef>
 
 namespace meshwright::runtime {
@@ -51,7 +52,7 @@ public:
       : problem(problem), threads(threads), division(problem, Product::getGrain, threads) {
     MatmulProblem first = problem;
     division.cut(first, problem, 0);
-    ofThread = roundUp(static_cast<int64_t>(Product::getScratchBytes(first)), 64);
+    ofThread = static_cast<int64_t>(alignToLine(Product::getScratchBytes(first)));
   }
 
   /// Aligned to 64.

@@ -227,14 +227,14 @@ struct MatmulSet::Implementation {
   /// terms of the second half of k are those of the first with the other sign, and one left over is zero.
   bool agree(const MatmulProblem &p, const Primitive &one, const Primitive &other) {
     uint64_t bytes = 0;
-    auto reserve = [&](const dnnl_memory_desc_t &desc) {
+    auto place = [&](const dnnl_memory_desc_t &desc) {
       uint64_t offset = bytes;
       bytes += alignToLine(dnnl_memory_desc_get_size(&desc));
       return offset;
     };
     // Both use the same scratch memory, which has room for that of both.
-    uint64_t lhs = reserve(one.lhs), rhs = reserve(one.rhs), expected = reserve(one.out), found = reserve(other.out),
-             scratch = std::min(reserve(one.scratch), reserve(other.scratch));
+    uint64_t lhs = place(one.lhs), rhs = place(one.rhs), expected = place(one.out), found = place(other.out),
+             scratch = std::min(place(one.scratch), place(other.scratch));
     if (!trial || trial->size() < bytes) {
       trial.emplace();
       if (!trial->allocate(bytes).ok())
