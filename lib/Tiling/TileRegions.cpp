@@ -571,13 +571,12 @@ struct TileRegionsPass : schedule::impl::TileRegionsPassBase<TileRegionsPass> {
     for (ScoreRegion &region : regions)
       if (hasBlocks(region))
         transpose(region);
-    DenseSet<Operation *> blocks;
-    tile(regions, kMostRows, [&](Operation *loop) { blocks.insert(loop); });
+    DenseSet<Operation *> blocks = tile(regions, kMostRows);
     if (blocks.empty())
       return;
     SmallVector<ScoreRegion, 0> inner =
         findRegions(block, net::LoopNest::findBodies(block), {.leastGrowth = 0, .loops = &blocks});
-    tile(inner, kMostRowsInBlock, [](Operation *) {});
+    tile(inner, kMostRowsInBlock);
   }
 
   /// True if a region is divided by rows and by columns: it has no sums that others read, and a tile of some whole rows
@@ -590,8 +589,9 @@ struct TileRegionsPass : schedule::impl::TileRegionsPassBase<TileRegionsPass> {
            countSums(region, kColumns) < countSums(region, kRows);
   }
 
-  /// Calls `addBlocks` with the loops over tiles that are to be divided once more.
-  void tile(ArrayRef<ScoreRegion> regions, int64_t mostRows, llvm::function_ref<void(Operation *)> addBlocks) {
+  /// Returns the loops over tiles that are to be divided once more.
+  DenseSet<Operation *> tile(ArrayRef<ScoreRegion> regions, int64_t mostRows) {
+    DenseSet<Operation *> blocks;
     VisibleColumns visible(regions);
     SmallVector<std::optional<Plan>> plans = llvm::map_to_vector(
         regions, [&](const ScoreRegion &region) { return planTiles(region, visible, tileBytes, mostRows); });
@@ -604,11 +604,12 @@ struct TileRegionsPass : schedule::impl::TileRegionsPassBase<TileRegionsPass> {
         return false;
       tiler.run();
       if (regions[index].isTransposed)
-        llvm::for_each(tiler.getRowLoops(), addBlocks);
+        blocks.insert_range(tiler.getRowLoops());
       ++numRegions;
       numTiles += std::accumulate(plan->counts.begin(), plan->counts.end(), int64_t(1), std::multiplies<>());
       return true;
     });
+    return blocks;
   }
 };
 
