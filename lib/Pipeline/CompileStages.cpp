@@ -102,14 +102,10 @@ static LogicalResult makeStep(Compilation &c) {
   train::Options trainOptions = getTrainOptions(c.strategy, &c.context);
   if (failed(runPasses(c.programs.step, [&](OpPassManager &manager) { train::buildPipeline(manager, trainOptions); })))
     return failure();
-  // Evaluation rounds as the forward part of training does.
   if (!c.programs.evaluation)
     return success();
-  return runPasses(c.programs.evaluation, [&](OpPassManager &manager) {
-    manager.addPass(train::createAssignPrecisionPass(trainOptions.precision, trainOptions.keepLocations));
-    manager.addPass(train::createDeferDivisionsPass());
-    manager.addPass(train::createSimplifyPass());
-  });
+  return runPasses(c.programs.evaluation,
+                   [&](OpPassManager &manager) { train::buildEvaluationPipeline(manager, trainOptions); });
 }
 
 static LogicalResult trainStep(Compilation &c) {

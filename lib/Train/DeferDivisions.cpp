@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/Net/NetBuilder.h"
+#include "Program.h"
 #include "dialects/Net/Traits.h"
 #include "meshwright/Support/Programs.h"
 #include "meshwright/Train/Passes.h"
@@ -26,6 +26,7 @@ namespace meshwright::train {
 
 using namespace mlir;
 using namespace meshwright;
+using namespace meshwright::train;
 using net::shapeOf;
 using net::typeOf;
 
@@ -70,11 +71,6 @@ struct DeferDivisionsPass : train::impl::DeferDivisionsPassBase<DeferDivisionsPa
 //===----------------------------------------------------------------------===//
 // Finding divisions
 //===----------------------------------------------------------------------===//
-
-static bool isZero(Value value) {
-  std::optional<APFloat> splat = net::getFloatSplat(value);
-  return splat && splat->isZero();
-}
 
 static bool isMove(Operation *op) { return net::getMovement(op) == net::Movement::Permutes; }
 
@@ -165,13 +161,19 @@ static std::optional<Division> findDivision(OpOperand &operand, ArrayRef<int64_t
 // Deferring them
 //===----------------------------------------------------------------------===//
 
-/// `shape` without some of its dimensions.
-static SmallVector<int64_t> drop(ArrayRef<int64_t> shape, ArrayRef<int64_t> dims) {
-  SmallVector<int64_t> left;
-  for (auto [dim, size] : llvm::enumerate(shape))
-    if (!llvm::is_contained(dims, static_cast<int64_t>(dim)))
-      left.push_back(size);
-  return left;
+/// The dimensions of `value` other than `dims`.
+static SmallVector<int64_t> getOthers(Value value, ArrayRef<int64_t> dims) {
+  SmallVector<int64_t> others;
+  for (int64_t dim = 0, rank = typeOf(value).getRank(); dim != rank; ++dim)
+    if (!llvm::is_contained(dims, dim))
+      others.push_back(dim);
+  return others;
+}
+
+/// The shape of the result of `step` without the dimensions that a divisor lacks.
+static SmallVector<int64_t> getShape(const Step &step) {
+  Value result = step.op->getResult(0);
+  return llvm::map_to_vector(getOthers(result, step.lacking), [&](int64_t dim) { return shapeOf(result)[dim]; });
 }
 
 /// The number of a dimension among those that are left without `dims`.
@@ -183,11 +185,10 @@ static int64_t renumber(int64_t dim, ArrayRef<int64_t> dims) {
 static Value move(Value divisor, const Step &step, net::NetBuilder &net) {
   auto transpose = dyn_cast<net::TransposeOp>(step.op);
   if (!transpose)
-    return isMove(step.op) ? net.reshape(divisor, drop(shapeOf(step.op->getResult(0)), step.lacking)) : divisor;
+    return isMove(step.op) ? net.reshape(divisor, getShape(step)) : divisor;
   SmallVector<int64_t> before = *followDims(step.op, step.lacking), permutation;
-  for (auto [dim, from] : llvm::enumerate(transpose.getPermutation()))
-    if (!llvm::is_contained(step.lacking, static_cast<int64_t>(dim)))
-      permutation.push_back(renumber(from, before));
+  for (int64_t dim : getOthers(transpose.getResult(), step.lacking))
+    permutation.push_back(renumber(transpose.getPermutation()[dim], before));
   return net.transpose(divisor, permutation);
 }
 
@@ -198,7 +199,7 @@ static Value moveDivisor(const Division &division, net::NetBuilder &net) {
   SmallVector<int64_t> dims;
   for (int64_t dim : broadcast.getDims())
     dims.push_back(renumber(dim, first.lacking));
-  Value divisor = net.broadcast(broadcast.getOperand(), drop(shapeOf(first.op->getResult(0)), first.lacking), dims);
+  Value divisor = net.broadcast(broadcast.getOperand(), getShape(first), dims);
   for (const Step &step : llvm::drop_begin(division.path))
     divisor = move(divisor, step, net);
   return divisor;
@@ -229,10 +230,7 @@ bool DeferDivisionsPass::defer(net::DotOp dot, unsigned operand) {
     return false;
   // After what moves the outputs, so that a product may write them where they go.
   SmallVector<int64_t> dims = getResultDims(dot, isLeft);
-  Step last = {dot, {}};
-  for (int64_t dim = 0, rank = typeOf(dot.getResult()).getRank(); dim != rank; ++dim)
-    if (!llvm::is_contained(dims, dim))
-      last.lacking.push_back(dim);
+  Step last = {dot, getOthers(dot.getResult(), dims)};
   SmallVector<Step> after;
   for (Value value = dot.getResult(); value.hasOneUse() && isMove(*value.user_begin());) {
     Operation *user = *value.user_begin();
@@ -251,11 +249,7 @@ bool DeferDivisionsPass::defer(net::DotOp dot, unsigned operand) {
   for (const Step &step : after)
     divisor = move(divisor, step, net);
   Value outputs = last.op->getResult(0);
-  SmallVector<int64_t> left;
-  for (int64_t dim = 0, rank = typeOf(outputs).getRank(); dim != rank; ++dim)
-    if (!llvm::is_contained(last.lacking, dim))
-      left.push_back(dim);
-  Value repeated = net.broadcast(divisor, shapeOf(outputs), left);
+  Value repeated = net.broadcast(divisor, shapeOf(outputs), getOthers(outputs, last.lacking));
   auto quotient = net::DivideOp::create(builder, dot.getLoc(), outputs.getType(), outputs, repeated);
   outputs.replaceAllUsesExcept(quotient, quotient);
   for (Operation *op = last.op->getNextNode(); op != quotient->getNextNode(); op = op->getNextNode())

@@ -202,17 +202,6 @@ void Indexer::visitCompare(CompareOp op) {
   keep(op.getResult(), std::move(form));
 }
 
-/// True if every element of `value` is known to be 0.
-static bool isZero(Value value) {
-  ConstantOp constant = getConstant(value);
-  auto splat = constant ? dyn_cast<SplatElementsAttr>(constant.getValue()) : SplatElementsAttr();
-  if (!splat)
-    return false;
-  if (isa<FloatType>(splat.getElementType()))
-    return splat.getSplatValue<APFloat>().isZero();
-  return isa<IntegerType>(splat.getElementType()) && splat.getSplatValue<APInt>().isZero();
-}
-
 /// The labels of `dims`, which run through a tensor of shape `from`, as those of shape `to`, which differs in
 /// dimensions of size 1; none if it differs in others.
 static LabelList dropUnits(ArrayRef<Label> dims, ArrayRef<int64_t> from, ArrayRef<int64_t> to, Labels &labels) {

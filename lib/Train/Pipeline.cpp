@@ -9,6 +9,13 @@
 using namespace mlir;
 using namespace meshwright;
 
+/// The passes that decide how forward rounds.
+static void addRounding(OpPassManager &manager, const train::Options &options) {
+  manager.addPass(train::createAssignPrecisionPass(options.precision, options.keepLocations));
+  // After it: quotients in 16 bits stay.
+  manager.addPass(train::createDeferDivisionsPass());
+}
+
 void train::buildPipeline(OpPassManager &manager, const Options &options) {
   // Fold first, so that the spelled-out forms of Import (repeated broadcasts of scalars, constant masks) are not
   // differentiated.
@@ -16,10 +23,8 @@ void train::buildPipeline(OpPassManager &manager, const Options &options) {
   manager.addPass(createIndexOneHotsPass());
   manager.addPass(createHideScoresPass());
 
-  // Before differentiation: backward computes in the types of forward.
-  manager.addPass(createAssignPrecisionPass(options.precision, options.keepLocations));
-  // After it: quotients in 16 bits stay.
-  manager.addPass(createDeferDivisionsPass());
+  // Before differentiation: backward computes in the types and forms of forward.
+  addRounding(manager, options);
 
   // Gradients, then their consumers: without consumers they would be erased as dead.
   manager.addPass(createDifferentiatePass(options.differentiate));
@@ -43,6 +48,11 @@ void train::buildPipeline(OpPassManager &manager, const Options &options) {
   manager.addPass(createPutOffUpdatesPass());
 
   manager.addPass(createVerifyPass());
+}
+
+void train::buildEvaluationPipeline(OpPassManager &manager, const Options &options) {
+  addRounding(manager, options);
+  manager.addPass(createSimplifyPass());
 }
 
 bool train::isWholeStep(ModuleOp module) {

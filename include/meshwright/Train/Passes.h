@@ -60,6 +60,9 @@ struct Options {
 /// Appends the passes that turn a forward network with a loss into a training step; the verifier is last.
 void buildPipeline(mlir::OpPassManager &manager, const Options &options);
 
+/// Appends the passes that let an evaluation round as the forward part of training does.
+void buildEvaluationPipeline(mlir::OpPassManager &manager, const Options &options);
+
 /// True if the module's function is a training step already, that is, updates variables.
 bool isWholeStep(mlir::ModuleOp module);
 
