@@ -15,7 +15,8 @@ using namespace meshwright;
 using namespace meshwright::runtime;
 
 CompiledProgram::CompiledProgram(const ExecutorContext &context)
-    : context(context), microBatches(context.package.getMicroBatches()), tags(context.program) {}
+    : context(context), microBatches(context.package.getMicroBatches()), tags(context.program),
+      versions(context.program) {}
 
 std::byte *CompiledProgram::getAddress(uint32_t index, uint32_t microBatch) const {
   const Buffer &buffer = context.program.buffers(static_cast<int>(index));
@@ -89,18 +90,23 @@ Status CompiledProgram::compileTask(uint32_t number, uint32_t microBatch, Compil
   auto size = static_cast<size_t>(task.instructions_size());
   instructions.reserve(size);
   auto loop = compiled.loops.begin();
+  // Instructions of other periods than the task are prepared once for several tasks, which read different operands.
+  bool isPreparedOnce = getPeriodOf(number) == 1;
+  versions.begin(microBatch);
   while (instructions.size() != size) {
     if (loop != compiled.loops.end() && loop->getBegin() == instructions.size()) {
       MW_TRY(compileLoop(task, microBatch, *loop++, compiled));
+      versions.begin(microBatch);
       continue;
     }
     // A product that computes its epilogue has done the work of the next kernel.
     bool isDone = !instructions.empty() && instructions.back().kind == CompiledInstruction::Kind::Matmul &&
                   context.device.hasEpilogue(instructions.back().number);
+    const Instruction &instruction = task.instructions(static_cast<int>(instructions.size()));
+    uint64_t rhsVersion = isPreparedOnce ? versions.next(instruction) : 0;
     CompiledInstruction next{.kind = CompiledInstruction::Kind::Done, .to = nullptr};
     if (!isDone) {
-      MW_TRY_ASSIGN(next,
-                    compileInstruction(number, task.instructions(static_cast<int>(instructions.size())), microBatch));
+      MW_TRY_ASSIGN(next, compileInstruction(number, instruction, microBatch, rhsVersion));
     }
     instructions.push_back(next);
   }
@@ -113,8 +119,11 @@ Status CompiledProgram::compileLoop(const Task &task, uint32_t microBatch, const
   for (size_t thread = 0; thread != threadDevices.size(); ++thread) {
     bool isLast = thread + 1 == threadDevices.size();
     Target target{*threadDevices[thread], microBatch, isLast ? nullptr : &loop.places};
+    versions.begin(microBatch);
     for (uint32_t i = loop.parts[thread]; i != loop.parts[thread + 1]; ++i) {
-      MW_TRY_ASSIGN(CompiledInstruction next, prepare(task.instructions(static_cast<int>(i)), target));
+      const Instruction &instruction = task.instructions(static_cast<int>(i));
+      target.rhsVersion = versions.next(instruction);
+      MW_TRY_ASSIGN(CompiledInstruction next, prepare(instruction, target));
       compiled.instructions.push_back(next);
     }
   }
@@ -122,7 +131,7 @@ Status CompiledProgram::compileLoop(const Task &task, uint32_t microBatch, const
 }
 
 Result<CompiledInstruction> CompiledProgram::compileInstruction(uint32_t task, const Instruction &instruction,
-                                                                uint32_t microBatch) {
+                                                                uint32_t microBatch, uint64_t rhsVersion) {
   if (instruction.has_wait())
     return compileWait(task, instruction.wait().tag());
   if (instruction.has_copy_wait()) {
@@ -133,7 +142,9 @@ Result<CompiledInstruction> CompiledProgram::compileInstruction(uint32_t task, c
   uint32_t period = getPeriod(context.program, instruction, microBatches);
   auto known = prepared.find({&instruction, microBatch % period});
   if (known == prepared.end()) {
-    MW_TRY_ASSIGN(CompiledInstruction compiled, prepare(instruction, {context.device, microBatch % period}));
+    MW_TRY_ASSIGN(
+        CompiledInstruction compiled,
+        prepare(instruction, {.device = context.device, .microBatch = microBatch % period, .rhsVersion = rhsVersion}));
     known = prepared.emplace(std::pair(&instruction, microBatch % period), compiled).first;
   }
   CompiledInstruction compiled = known->second;
@@ -221,6 +232,7 @@ Result<uint32_t> CompiledProgram::prepareMatmul(const Instruction &instruction, 
     addresses.preactivation = getAddress(epilogue.preactivation(), target);
   if (matmul.has_epilogue())
     addresses.finished = getAddress(epilogue.out(), target);
+  addresses.rhsVersion = target.rhsVersion;
   return target.device.prepareMatmul(instruction, addresses);
 }
 

@@ -11,6 +11,7 @@
 #ifndef MESHWRIGHT_RUNTIME_EXECUTE_COMPILEDPROGRAM_H
 #define MESHWRIGHT_RUNTIME_EXECUTE_COMPILEDPROGRAM_H
 
+#include "OperandVersions.h"
 #include "ParallelLoops.h"
 #include "meshwright/runtime/CollectiveTags.h"
 #include "meshwright/runtime/Executor.h"
@@ -75,11 +76,12 @@ public:
 
 private:
   /// The device that is asked for an instruction, for which micro-batch of its period, and the private places whose
-  /// copy its thread uses, if it has one.
+  /// copy its thread uses, if it has one; of a product the version of its right operand.
   struct Target {
     Device &device;
     uint32_t microBatch;
     const PrivatePlaces *places = nullptr;
+    uint64_t rhsVersion = 0;
   };
 
   Status shareLoops();
@@ -87,7 +89,8 @@ private:
   Result<const CompiledTask *> getTask(uint32_t task, uint32_t microBatch);
   Status compileTask(uint32_t number, uint32_t microBatch, CompiledTask &compiled);
   Status compileLoop(const Task &task, uint32_t microBatch, const ParallelLoop &loop, CompiledTask &compiled);
-  Result<CompiledInstruction> compileInstruction(uint32_t task, const Instruction &instruction, uint32_t microBatch);
+  Result<CompiledInstruction> compileInstruction(uint32_t task, const Instruction &instruction, uint32_t microBatch,
+                                                 uint64_t rhsVersion);
   Result<CompiledInstruction> prepare(const Instruction &instruction, const Target &target);
   Result<uint32_t> prepareKernel(const Kernel &kernel, const Target &target);
   Result<uint32_t> prepareMatmul(const Instruction &instruction, const Target &target);
@@ -102,6 +105,7 @@ private:
   const ExecutorContext &context;
   uint32_t microBatches;
   CollectiveTags tags;
+  OperandVersions versions;
   std::vector<std::unique_ptr<Device>> threadDevices;
   uint64_t privateBytes = 0;
   std::vector<CompiledItem> items;

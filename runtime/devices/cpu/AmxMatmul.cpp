@@ -282,18 +282,26 @@ public:
   /// True if a block is packed with all of k, for all blocks of the other operand.
   bool keepsBlocks() const { return keeps; }
 
+  /// Keeps all blocks in `memory`, where they are packed already or stay for later products.
+  void keepAll(const PackedRight &memory) {
+    packed = memory.at;
+    isPacked = memory.isPacked;
+    keeps = keepsAll = true;
+  }
+
   /// Begins with `numLines` rows or columns from the first of a block on, and `numTerms` positions of k.
   void begin(int64_t firstLine, int64_t numLines, int64_t firstTerm, int64_t numTerms) {
     source = from + firstLine * stride + firstTerm * kStride;
     count = numLines;
     depth = numTerms;
-    if (keeps && held != firstLine)
-      pack(from + firstLine * stride, count, k);
-    else if (!keeps && !isLeft)
-      pack(source, count, depth);
-    held = firstLine;
-    first = keeps ? packed + firstTerm / tileDepth * stepBytes : packed;
     sliverBytes = countSteps(keeps ? k : depth) * stepBytes;
+    std::byte *to = packed + (keepsAll ? firstLine / sliverLines * sliverBytes : 0);
+    if (keeps && held != firstLine && !isPacked)
+      pack(from + firstLine * stride, count, k, to);
+    else if (!keeps && !isLeft)
+      pack(source, count, depth, to);
+    held = firstLine;
+    first = to + (keeps ? firstTerm / tileDepth * stepBytes : 0);
   }
 
   /// The sliver that begins at a row or column of the block. Rows that are not kept are packed now, and stay in the
@@ -301,28 +309,27 @@ public:
   const std::byte *getSliver(int64_t line) {
     if (keeps || !isLeft)
       return first + line / sliverLines * sliverBytes;
-    pack(source + line * stride, std::min(count - line, sliverLines), depth);
+    pack(source + line * stride, std::min(count - line, sliverLines), depth, packed);
     return packed;
   }
 
 private:
   static constexpr int64_t countBlocks(int64_t size) { return (size - 1) / mostLines + 1; }
 
-  void pack(const float *matrix, int64_t numLines, int64_t numTerms) {
+  void pack(const float *matrix, int64_t numLines, int64_t numTerms, std::byte *to) {
     int64_t slivers = (numLines - 1) / sliverLines + 1, steps = countSteps(numTerms);
     // Along the lines of memory.
     if (kStride == 1)
       for (int64_t sliver = 0; sliver != slivers; ++sliver)
         for (int64_t step = 0; step != steps; ++step)
-          packStep(matrix, numLines, numTerms, sliver, step, steps);
+          packStep(matrix, numLines, numTerms, sliver, step, to + (sliver * steps + step) * stepBytes);
     else
       for (int64_t step = 0; step != steps; ++step)
         for (int64_t sliver = 0; sliver != slivers; ++sliver)
-          packStep(matrix, numLines, numTerms, sliver, step, steps);
+          packStep(matrix, numLines, numTerms, sliver, step, to + (sliver * steps + step) * stepBytes);
   }
 
-  void packStep(const float *matrix, int64_t numLines, int64_t numTerms, int64_t sliver, int64_t step, int64_t steps) {
-    std::byte *to = packed + (sliver * steps + step) * stepBytes;
+  void packStep(const float *matrix, int64_t numLines, int64_t numTerms, int64_t sliver, int64_t step, std::byte *to) {
     int64_t left = std::min(numLines - sliver * sliverLines, sliverLines), k0 = step * tileDepth;
     matrix += sliver * sliverLines * stride + k0 * kStride;
     for (int64_t line = 0; line < left; line += tileLines, to += tileBytes)
@@ -336,6 +343,8 @@ private:
   const float *from;
   int64_t stride, kStride;
   std::byte *packed;
+  /// Whether all blocks are kept, and whether another product has packed them.
+  bool keepsAll = false, isPacked = false;
   /// The first row or column of the block that is packed with all of k.
   int64_t held = -1;
   /// The block that was begun, and its first sliver, if that is packed.
@@ -359,6 +368,11 @@ public:
         sums(reinterpret_cast<float *>(rightScratch + getScratchBytes(p, false))),
         rest(reinterpret_cast<std::byte *>(sums) + getSumBytes(p)) {}
 
+  /// Bytes of a right operand that is packed as a whole.
+  static int64_t getRightBytes(const MatmulProblem &p) { return getPackedBytes(roundUp(p.n, sliverLines), p.k); }
+  /// Reads or leaves the right operand of the next run there.
+  void keepRight(const PackedRight &memory) { kept = memory; }
+
   TARGET_AMX void run(const std::byte *lhsMatrix, const std::byte *rhsMatrix, std::byte *result) {
     static constexpr TileConfiguration configuration;
     lhs = lhsMatrix;
@@ -366,6 +380,8 @@ public:
     out = reinterpret_cast<float *>(result);
     PackedOperand left(true, p.m, p.n, p.k, lhs, p.lhsRow, p.lhsColumn, leftScratch),
         right(false, p.n, p.m, p.k, rhs, p.rhsColumn, p.rhsRow, rightScratch);
+    if (kept.at)
+      right.keepAll(kept);
     _tile_loadconfig(&configuration);
     // The operand of the outer loop is packed once if blocks are kept; the other one for each of its blocks, unless it
     // has one that is kept.
@@ -443,6 +459,7 @@ private:
   std::byte *leftScratch, *rightScratch;
   float *sums;
   std::byte *rest;
+  PackedRight kept;
   const std::byte *lhs = nullptr, *rhs = nullptr;
   float *out = nullptr;
 };
@@ -462,17 +479,31 @@ size_t meshwright::runtime::getAmxMatmulScratch(const MatmulProblem &problem, in
   return DividedProduct<AmxProduct>(problem, threads).getScratchBytes();
 }
 
+size_t meshwright::runtime::getAmxRightBytes(const MatmulProblem &problem, int threads) {
+  DividedProduct<AmxProduct> product(problem, threads);
+  // Several blocks of rows read what one has packed. Pieces of rows would wait for it.
+  if (problem.m > mostLines || product.hasPiecesOfRows())
+    return 0;
+  return product.getNumPieces() * AmxProduct::getRightBytes(product.getLargestPiece());
+}
+
 void meshwright::runtime::runAmxMatmul(const MatmulProblem &problem, const std::byte *lhs, const std::byte *rhs,
-                                       std::byte *out, std::byte *scratch, int threads) {
-  DividedProduct<AmxProduct>(problem, threads).run(lhs, rhs, out, scratch);
+                                       std::byte *out, std::byte *scratch, int threads, const PackedRight &right) {
+  DividedProduct<AmxProduct> product(problem, threads);
+  int64_t ofPiece = right.at ? AmxProduct::getRightBytes(product.getLargestPiece()) : 0;
+  product.run(lhs, rhs, out, scratch, [&](AmxProduct &part, int64_t piece) {
+    if (right.at)
+      part.keepRight({right.at + piece * ofPiece, right.isPacked});
+  });
 }
 
 #else
 
 bool meshwright::runtime::hasAmx() { return false; }
 size_t meshwright::runtime::getAmxMatmulScratch(const MatmulProblem &, int) { return 0; }
+size_t meshwright::runtime::getAmxRightBytes(const MatmulProblem &, int) { return 0; }
 void meshwright::runtime::runAmxMatmul(const MatmulProblem &, const std::byte *, const std::byte *, std::byte *,
-                                       std::byte *, int) {}
+                                       std::byte *, int, const PackedRight &) {}
 
 #endif
 

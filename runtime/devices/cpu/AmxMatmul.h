@@ -22,10 +22,20 @@ bool isForAmx(const MatmulProblem &problem);
 /// Bytes of scratch memory that the product needs on so many threads, aligned to 64.
 size_t getAmxMatmulScratch(const MatmulProblem &problem, int threads);
 
-/// Computes a product that `isForAmx`, on so many threads, on whose number the bits do not depend. Its error is at most
-/// that of f32 operations, apart from 2^-126 for each term.
+/// Memory for the right operand of a product in tiles of bf16, as the first product with that operand leaves it and later
+/// ones read it.
+struct PackedRight {
+  std::byte *at = nullptr; ///< aligned to 64; null where no other product has the operand
+  bool isPacked = false;   ///< whether an earlier product has left it there
+};
+
+/// Bytes of that memory; 0 where packing is a small part of the product, or threads share what is packed.
+size_t getAmxRightBytes(const MatmulProblem &problem, int threads);
+
+/// Computes a product that `isForAmx`, on so many threads, on whose number the bits do not depend, nor on whether its
+/// right operand is packed. Its error is at most that of f32 operations, apart from 2^-126 for each term.
 void runAmxMatmul(const MatmulProblem &problem, const std::byte *lhs, const std::byte *rhs, std::byte *out,
-                  std::byte *scratch, int threads);
+                  std::byte *scratch, int threads, const PackedRight &right = {});
 
 } // namespace meshwright::runtime
 

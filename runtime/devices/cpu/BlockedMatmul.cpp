@@ -611,6 +611,7 @@ void meshwright::runtime::runBlockedMatmul(const MatmulProblem &problem, const s
   if (problem.outType == RESIDUE)
     return runResidueMatmul(problem, lhs, rhs, out);
   dispatchSum(problem, [&](auto zero) {
-    DividedProduct<Product<decltype(zero)>>(problem, threads).run(lhs, rhs, out, scratch);
+    using Piece = Product<decltype(zero)>;
+    DividedProduct<Piece>(problem, threads).run(lhs, rhs, out, scratch, [](Piece &, int64_t) {});
   });
 }

@@ -48,8 +48,9 @@ public:
 
   Result<uint32_t> prepareMatmul(const Instruction &instruction, const MatmulAddresses &at) override {
     if (auto known = firstMatmuls.find(&instruction); known != firstMatmuls.end())
-      return matmuls->prepareAgain(known->second, at.lhs, at.rhs, at.out);
-    MW_TRY_ASSIGN(uint32_t number, matmuls->prepare(instruction.matmul(), at.lhs, at.rhs, at.out, instruction.name()));
+      return matmuls->prepareAgain(known->second, at.lhs, at.rhs, at.out, at.rhsVersion);
+    MW_TRY_ASSIGN(uint32_t number,
+                  matmuls->prepare(instruction.matmul(), at.lhs, at.rhs, at.out, instruction.name(), at.rhsVersion));
     firstMatmuls[&instruction] = number;
     return number;
   }

@@ -50,31 +50,39 @@ template <typename Product> class DividedProduct {
 public:
   DividedProduct(const MatmulProblem &problem, int threads)
       : problem(problem), threads(threads), division(problem, Product::getGrain, threads) {
-    MatmulProblem first = problem;
-    division.cut(first, problem, 0);
-    ofThread = static_cast<int64_t>(alignToLine(Product::getScratchBytes(first)));
+    ofThread = static_cast<int64_t>(alignToLine(Product::getScratchBytes(getLargestPiece())));
   }
 
   /// Aligned to 64.
   size_t getScratchBytes() const { return threads * ofThread; }
 
-  void run(const std::byte *lhs, const std::byte *rhs, std::byte *out, std::byte *scratch) {
+  /// The pieces of all elements of the batch.
+  int64_t getNumPieces() const { return division.batch * division.pieces; }
+  bool hasPiecesOfRows() const { return division.byRows && division.pieces > 1; }
+  MatmulProblem getLargestPiece() const {
+    MatmulProblem first = problem;
+    division.cut(first, problem, 0);
+    return first;
+  }
+
+  /// Calls begin(product, number) before each piece.
+  template <typename Fn>
+  void run(const std::byte *lhs, const std::byte *rhs, std::byte *out, std::byte *scratch, Fn &&begin) {
     int64_t lhsSize = getSize(problem.lhsType), rhsSize = getSize(problem.rhsType), outSize = getSize(problem.outType);
-    divide(isDivided(problem) ? threads : 1, division.batch * division.pieces, 1,
-           [&](int part, int64_t begin, int64_t end) {
-             MatmulProblem own = problem;
-             division.cut(own, problem, 0);
-             Product product(own, scratch + part * ofThread);
-             for (int64_t at = begin; at != end; ++at) {
-               auto [l, r, o] = getOffsets(problem, at / division.pieces);
-               int64_t from = at % division.pieces * division.piece;
-               l += division.byRows ? from * problem.lhsRow : 0;
-               r += division.byRows ? 0 : from * problem.rhsColumn;
-               o += from * (division.byRows ? problem.outRow : problem.outColumn);
-               division.cut(own, problem, from);
-               product.run(lhs + l * lhsSize, rhs + r * rhsSize, out + o * outSize);
-             }
-           });
+    divide(isDivided(problem) ? threads : 1, getNumPieces(), 1, [&](int part, int64_t first, int64_t end) {
+      MatmulProblem own = getLargestPiece();
+      Product product(own, scratch + part * ofThread);
+      for (int64_t at = first; at != end; ++at) {
+        auto [l, r, o] = getOffsets(problem, at / division.pieces);
+        int64_t from = at % division.pieces * division.piece;
+        l += division.byRows ? from * problem.lhsRow : 0;
+        r += division.byRows ? 0 : from * problem.rhsColumn;
+        o += from * (division.byRows ? problem.outRow : problem.outColumn);
+        division.cut(own, problem, from);
+        begin(product, at);
+        product.run(lhs + l * lhsSize, rhs + r * rhsSize, out + o * outSize);
+      }
+    });
   }
 
 private:

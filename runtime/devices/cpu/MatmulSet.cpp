@@ -46,12 +46,26 @@ struct Primitive {
 struct Call {
   const Primitive *primitive = nullptr; // null: the runtime's own loops
   bool usesAmx = false;                 ///< those of AmxMatmul
+  /// The place where these have the right operand, if other products have the same, and whether one has packed it.
+  std::optional<uint32_t> place;
+  bool isPacked = false;
   dnnl_exec_arg_t arguments[4] = {};
   MatmulProblem problem;
   const std::byte *lhs = nullptr, *rhs = nullptr;
   std::byte *out = nullptr;
   std::string name;
 };
+
+/// Memory that has a packed right operand from the product that packs it to the last one that reads it.
+struct PackedPlace {
+  uint32_t packer = 0, lastReader = 0;
+  uint64_t bytes = 0, offset = 0;
+};
+
+/// So many operands are kept at a time, of at most so many bytes each: a quarter of a second-level cache. A larger one is
+/// read from farther away, where planes take longer than the floats that they are made of.
+constexpr size_t maxPlaces = 4;
+constexpr uint64_t maxPlaceBytes = 512 << 10;
 
 dnnl_data_type_t getType(DType type) {
   return type == F32 ? dnnl_f32 : type == BF16 ? dnnl_bf16 : dnnl_data_type_undef;
@@ -134,6 +148,10 @@ struct MatmulSet::Implementation {
   std::vector<Call> calls;
   Arena scratch;
   uint64_t scratchBytes = 0;
+  /// Places for packed right operands.
+  std::vector<PackedPlace> places;
+  /// The product that packs a right operand, by the operand's version and its form.
+  std::map<std::pair<uint64_t, std::vector<int64_t>>, uint32_t> packers;
   /// Operands, results and scratch memory of products that are tried.
   std::optional<Arena> trial;
   /// By cause: the first product's name, how many there are, and their operations.
@@ -159,6 +177,49 @@ struct MatmulSet::Implementation {
   uint32_t add(Call call) {
     calls.push_back(std::move(call));
     return static_cast<uint32_t>(calls.size() - 1);
+  }
+
+  /// Lets `call`, which is added next, read the right operand that an earlier product with the same one packs.
+  void keepRight(Call &call, uint64_t rhsVersion) {
+    const MatmulProblem &p = call.problem;
+    uint64_t bytes = rhsVersion == 0 ? 0 : getAmxRightBytes(p, threads);
+    if (bytes == 0 || bytes > maxPlaceBytes)
+      return;
+    std::vector<int64_t> form = {p.n, p.k, p.rhsRow, p.rhsColumn, static_cast<int64_t>(bytes)};
+    form.insert(form.end(), p.batch.begin(), p.batch.end());
+    form.insert(form.end(), p.rhsBatch.begin(), p.rhsBatch.end());
+    auto number = static_cast<uint32_t>(calls.size());
+    auto [known, isNew] = packers.try_emplace({rhsVersion, std::move(form)}, number);
+    if (isNew)
+      return;
+    uint32_t &packer = known->second;
+    std::optional<uint32_t> place = calls[packer].place ? calls[packer].place : takePlace(packer);
+    if (!place || places[*place].packer != packer) {
+      // Others have the places since then.
+      packer = number;
+      return;
+    }
+    calls[packer].place = call.place = place;
+    call.isPacked = true;
+    places[*place].lastReader = number;
+    places[*place].bytes = std::max(places[*place].bytes, bytes);
+  }
+
+  /// A place that nothing reads after the product `packer`.
+  std::optional<uint32_t> takePlace(uint32_t packer) {
+    auto free = std::ranges::find_if(places, [&](const PackedPlace &place) { return place.lastReader < packer; });
+    if (free == places.end() && places.size() == maxPlaces)
+      return std::nullopt;
+    if (free == places.end())
+      free = places.emplace(places.end());
+    free->packer = packer;
+    return static_cast<uint32_t>(free - places.begin());
+  }
+
+  PackedRight getRight(const Call &call) const {
+    if (!call.place)
+      return {};
+    return {scratch.data() + places[*call.place].offset, call.isPacked};
   }
 
   /// The library's primitive for a product; without a handle where it has none, or none that is fast.
@@ -318,7 +379,7 @@ Result<std::unique_ptr<MatmulSet>> MatmulSet::create(int threads) {
 }
 
 Result<uint32_t> MatmulSet::prepare(const Matmul &matmul, const std::byte *lhs, const std::byte *rhs, std::byte *out,
-                                    const std::string &name) {
+                                    const std::string &name, uint64_t rhsVersion) {
   Call call;
   call.problem = getProblem(matmul);
   call.lhs = lhs;
@@ -327,6 +388,7 @@ Result<uint32_t> MatmulSet::prepare(const Matmul &matmul, const std::byte *lhs, 
   call.name = name;
   if (implementation->mayUseAmx && isForAmx(call.problem)) {
     call.usesAmx = true;
+    implementation->keepRight(call, rhsVersion);
     implementation->reserve(getAmxMatmulScratch(call.problem, implementation->threads));
     return implementation->add(std::move(call));
   }
@@ -344,8 +406,13 @@ Result<uint32_t> MatmulSet::prepare(const Matmul &matmul, const std::byte *lhs, 
   return implementation->add(std::move(call));
 }
 
-uint32_t MatmulSet::prepareAgain(uint32_t number, const std::byte *lhs, const std::byte *rhs, std::byte *out) {
+uint32_t MatmulSet::prepareAgain(uint32_t number, const std::byte *lhs, const std::byte *rhs, std::byte *out,
+                                 uint64_t rhsVersion) {
   Call call = implementation->calls[number];
+  call.place.reset();
+  call.isPacked = false;
+  if (call.usesAmx)
+    implementation->keepRight(call, rhsVersion);
   call.lhs = lhs;
   call.rhs = rhs;
   call.out = out;
@@ -354,7 +421,11 @@ uint32_t MatmulSet::prepareAgain(uint32_t number, const std::byte *lhs, const st
 
 Status MatmulSet::finish() {
   implementation->trial.reset();
-  MW_TRY(implementation->scratch.allocate(implementation->scratchBytes));
+  implementation->packers.clear();
+  MW_TRY(implementation->scratch.allocate(getScratchBytes()));
+  uint64_t offset = alignToLine(implementation->scratchBytes);
+  for (PackedPlace &place : implementation->places)
+    offset = (place.offset = offset) + alignToLine(place.bytes);
   for (Call &call : implementation->calls) {
     if (!call.primitive)
       continue;
@@ -369,8 +440,12 @@ Status MatmulSet::finish() {
 Status MatmulSet::execute(uint32_t number) {
   Call &call = implementation->calls[number];
   if (!call.primitive) {
-    auto run = call.usesAmx ? runAmxMatmul : runBlockedMatmul;
-    run(call.problem, call.lhs, call.rhs, call.out, implementation->scratch.data(), implementation->threads);
+    std::byte *scratch = implementation->scratch.data();
+    if (call.usesAmx)
+      runAmxMatmul(call.problem, call.lhs, call.rhs, call.out, scratch, implementation->threads,
+                   implementation->getRight(call));
+    else
+      runBlockedMatmul(call.problem, call.lhs, call.rhs, call.out, scratch, implementation->threads);
     return {};
   }
   dnnl_status_t status = implementation->run(*call.primitive, call);
@@ -391,7 +466,12 @@ Status MatmulSet::execute(uint32_t number, const std::byte *lhs, const std::byte
   return execute(number);
 }
 
-uint64_t MatmulSet::getScratchBytes() const { return implementation->scratchBytes; }
+uint64_t MatmulSet::getScratchBytes() const {
+  uint64_t bytes = alignToLine(implementation->scratchBytes);
+  for (const PackedPlace &place : implementation->places)
+    bytes += alignToLine(place.bytes);
+  return bytes;
+}
 
 std::vector<std::string> MatmulSet::getWarnings() const {
   std::vector<std::string> lines;

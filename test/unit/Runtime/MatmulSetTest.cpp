@@ -204,6 +204,67 @@ TEST(MatmulSet, SumsOfNumbersThatAreNotFinite) {
   }
 }
 
+/// Products in a sequence that share right operands have the bits that they have alone. What the operands are of
+/// changes on the way, and there are more of them than are kept.
+TEST(MatmulSet, SharedOperandsDoNotChangeBits) {
+  for (int64_t round = 0; round != 12; ++round) {
+    Random random(static_cast<uint64_t>(round));
+    SCOPED_TRACE(random.describe(round));
+    auto pick = [&] { return static_cast<float>(random.pick(-1 << 20, 1 << 20)) / 131101.0F; };
+    struct Item {
+      Product product;
+      /// The right operand before the product: several products have one place for it.
+      std::vector<std::byte> rhs;
+      size_t operand;
+      uint64_t version;
+    };
+    size_t numOperands = random.pick(1, 7);
+    std::vector<Product> operands;
+    for (size_t i = 0; i != numOperands; ++i)
+      operands.emplace_back(random, F32, F32, std::vector<int64_t>(random.chance(20), 3), 1, random.pick(30, 200),
+                            random.pick(32, 300));
+    std::vector<uint64_t> versions(numOperands, 0);
+    uint64_t last = 0;
+    std::vector<Item> items;
+    for (int at = 0; at != 30; ++at) {
+      size_t operand = random.pick(0, static_cast<int64_t>(numOperands) - 1);
+      Product &shared = operands[operand];
+      if (versions[operand] == 0 || random.chance(20)) {
+        fill(shared.rhs, pick);
+        versions[operand] = ++last;
+      }
+      std::vector<int64_t> batch(shared.matmul.batch().begin(), shared.matmul.batch().end());
+      Product product(random, F32, F32, batch, random.pick(20, 200), shared.matmul.n(), shared.matmul.k());
+      *product.matmul.mutable_rhs_strides() = shared.matmul.rhs_strides();
+      fill(product.lhs, pick);
+      items.push_back({std::move(product), shared.rhs.bytes, operand, random.chance(90) ? versions[operand] : 0});
+    }
+    std::vector<std::vector<std::byte>> expected;
+    for (bool isShared : {false, true})
+      for (int threads : {1, 2}) {
+        auto set = MatmulSet::create(threads);
+        std::vector<uint32_t> numbers;
+        for (Item &item : items) {
+          auto number = (*set)->prepare(item.product.matmul, item.product.lhs.bytes.data(),
+                                        operands[item.operand].rhs.bytes.data(), item.product.out.bytes.data(),
+                                        "product", isShared ? item.version : 0);
+          ASSERT_TRUE(number.ok()) << number.status().message();
+          numbers.push_back(*number);
+        }
+        ASSERT_TRUE((*set)->finish().ok());
+        // Again, as in a second step.
+        for (size_t i = 0; i != 2 * items.size(); ++i) {
+          Item &item = items[i % items.size()];
+          std::ranges::copy(item.rhs, operands[item.operand].rhs.bytes.begin());
+          ASSERT_TRUE((*set)->execute(numbers[i % items.size()]).ok());
+          if (expected.size() < items.size())
+            expected.push_back(item.product.out.bytes);
+          ASSERT_TRUE(item.product.out.bytes == expected[i % items.size()]) << "product " << i;
+        }
+      }
+  }
+}
+
 TEST(MatmulSet, EmptySumsAreZero) {
   Random random;
   for (DType type : {F32, F64, I32, RESIDUE}) {

@@ -36,6 +36,7 @@ struct MatmulAddresses {
   const std::byte *bias = nullptr;
   std::byte *preactivation = nullptr;
   std::byte *finished = nullptr; ///< what the epilogue makes
+  uint64_t rhsVersion = 0;       ///< of products with the same right operand, done in the order they are prepared in
 };
 
 /// When a device came to what it was asked for.

@@ -24,11 +24,14 @@ public:
   static Result<std::unique_ptr<MatmulSet>> create(int threads = 1);
   ~MatmulSet();
 
-  /// Prepares a checked product; returns its number. `name` is for warnings and errors.
+  /// Prepares a checked product; returns its number. `name` is for warnings and errors. Products of one `rhsVersion`
+  /// other than 0 have the same right operand, and are executed in the order in which they are prepared: the first may
+  /// pack it for all.
   Result<uint32_t> prepare(const Matmul &matmul, const std::byte *lhs, const std::byte *rhs, std::byte *out,
-                           const std::string &name);
+                           const std::string &name, uint64_t rhsVersion = 0);
   /// Prepares a product that was prepared before, at other addresses; returns its number.
-  uint32_t prepareAgain(uint32_t number, const std::byte *lhs, const std::byte *rhs, std::byte *out);
+  uint32_t prepareAgain(uint32_t number, const std::byte *lhs, const std::byte *rhs, std::byte *out,
+                        uint64_t rhsVersion = 0);
   /// Allocates the scratch memory that all products share. Nothing is prepared afterwards.
   Status finish();
   /// Computes a product.
