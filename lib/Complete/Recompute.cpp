@@ -45,8 +45,11 @@ using net::typeOf;
 
 namespace {
 
-/// The operations that a byte is worth by default: less than a GEMM with a weight matrix takes, more than the products
-/// inside attention.
+/// The operations that a byte is worth at least, of a value of so many bytes. Keeping it takes a write and a read of
+/// memory, in whose time a core computes some 40 operations, and a GPU more.
+constexpr int64_t kLeastFlopsPerByte = 48, kLeastBytes = 256 << 10;
+/// The operations that a byte is worth under `KeepPolicy::Cheap` by default: less than a GEMM with a weight matrix
+/// takes, more than the products inside attention.
 constexpr int64_t kFlopsPerByte = 128;
 /// A value computed from constants and inputs alone by more operations than this, such as random numbers, is not
 /// recomputed from scratch.
@@ -68,6 +71,8 @@ struct Item {
   bool leaf = false;
   /// The end of a long chain of operations on constants and inputs.
   bool generated = false;
+  /// Has so many bytes in an iteration that saving them is worth a call.
+  bool large = false;
   /// At most one floating-point operation per element, no access by index, and repeatable.
   bool cheap = false;
   /// May be recomputed, cheaply or not.
@@ -121,8 +126,7 @@ private:
 
   // Deciding.
   std::optional<unsigned> getNumber(Value value) const;
-  int64_t getFlopsPerByte(unsigned number) const;
-  KeepPolicy getPolicy(unsigned number, const Work &work) const;
+  int64_t getFlopsPerByte(unsigned number, KeepPolicy policy) const;
   bool isComputable(unsigned number, const Work &work) const;
   int64_t getPrice(unsigned number, const Work &work) const;
   SmallVector<unsigned, 0> findValues(Work &work) const;
@@ -252,6 +256,7 @@ void Recomputer::describe(Item &item) {
   bool picks = isa<net::GatherOp, net::ScatterOp>(op);
   item.cheap = item.repeatable && !item.generated && !picks && getFlops(op) <= elements;
   int64_t bytes = getLocalBytes(op->getResult(0)), times = getIterations(op);
+  item.large = bytes >= kLeastBytes;
   item.bytes = (item.cheap && isPart(op)) || bytes > kTooLarge / times ? kTooLarge : bytes * times;
 }
 
@@ -332,21 +337,17 @@ std::optional<unsigned> Recomputer::getNumber(Value value) const {
   return known == numbers.end() ? std::nullopt : std::optional(known->second);
 }
 
-/// The operations that a byte of a value is worth under `KeepPolicy::Cheap`.
-int64_t Recomputer::getFlopsPerByte(unsigned number) const {
+/// The operations that a byte of a value is worth in a block where recomputing has a price.
+int64_t Recomputer::getFlopsPerByte(unsigned number, KeepPolicy policy) const {
+  int64_t least = items[number].large ? kLeastFlopsPerByte : 0;
+  if (policy == KeepPolicy::Cut)
+    return least;
   if (options.flopsPerByte.empty())
     return kFlopsPerByte;
   for (auto [flops, end] : llvm::zip(options.flopsPerByte, options.ends))
     if (uint64_t(number) * kForwardParts < uint64_t(end) * items.size())
-      return flops;
-  return options.ends.empty() ? options.flopsPerByte.front() : 0;
-}
-
-/// The policy for a value that a block reads: inside that of the block, before it only cheap operations.
-KeepPolicy Recomputer::getPolicy(unsigned number, const Work &work) const {
-  if (!work.members.contains(number) || (work.block.policy == KeepPolicy::Cheap && getFlopsPerByte(number) <= 0))
-    return KeepPolicy::Cut;
-  return work.block.policy;
+      return std::max(flops, least);
+  return options.ends.empty() ? std::max(options.flopsPerByte.front(), least) : least;
 }
 
 /// True if a value may be recomputed for a block.
@@ -356,12 +357,15 @@ bool Recomputer::isComputable(unsigned number, const Work &work) const {
     return false;
   if (item.score)
     return true;
-  switch (getPolicy(number, work)) {
-  case KeepPolicy::Cut:
+  // Before the block.
+  if (!work.members.contains(number))
     return item.cheap && !options.scoresOnly;
+  switch (work.block.policy) {
+  case KeepPolicy::Cut:
+  case KeepPolicy::Cheap:
+    return (item.cheap || getFlopsPerByte(number, work.block.policy) > 0) && !options.scoresOnly;
   case KeepPolicy::Products:
     return !isa<net::DotOp>(item.op);
-  case KeepPolicy::Cheap:
   case KeepPolicy::Nothing:
     return true;
   }
@@ -371,14 +375,15 @@ bool Recomputer::isComputable(unsigned number, const Work &work) const {
 /// The bytes that recomputing a value for a block is worth: 0 if the policy does not weigh it.
 int64_t Recomputer::getPrice(unsigned number, const Work &work) const {
   const Item &item = items[number];
-  if (item.cheap || item.score || getPolicy(number, work) != KeepPolicy::Cheap)
+  KeepPolicy policy = work.block.policy;
+  if (item.cheap || item.score || policy == KeepPolicy::Products || policy == KeepPolicy::Nothing)
     return 0;
   // Moving an element takes as long as an operation. An element of a generated value takes all operations before it.
   uint64_t elements = typeOf(item.op->getResult(0)).getNumElements() * (item.generated ? kMostGenerating : 1);
   uint64_t flops = multiply(std::max<uint64_t>(getFlops(item.op), elements), getIterations(item.op)) /
                    static_cast<uint64_t>(getRanks(item.op));
   // An operation of just as many per byte as the bound costs less than it saves.
-  return std::min<uint64_t>((std::max<uint64_t>(flops, 1) - 1) / getFlopsPerByte(number), kTooLarge);
+  return std::min<uint64_t>((std::max<uint64_t>(flops, 1) - 1) / getFlopsPerByte(number, policy), kTooLarge);
 }
 
 /// The values that the block's backward reads and the values from which these may be recomputed, in program order:

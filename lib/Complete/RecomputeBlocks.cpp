@@ -170,7 +170,7 @@ void Divider::addStretches(KeepPolicy policy) {
   int block = -1;
   StringRef scope;
   for (auto [index, op] : llvm::enumerate(ops)) {
-    if (op->getNumOperands() == 0)
+    if (op->getNumOperands() == 0 || blockOf[index] >= 0)
       continue;
     StringRef name = findBlock(getScope(op));
     bool isFull = block < 0 || blocks[block].members.size() >= kMost;
@@ -203,7 +203,7 @@ FailureOr<SmallVector<RecomputeBlock, 0>> Divider::run() {
   if (failed(addNamed()) || (!options.anchors.empty() && failed(addAnchored())))
     return failure();
   KeepPolicy elsewhere = named ? KeepPolicy::Cut : options.policy;
-  if (elsewhere == KeepPolicy::Cheap)
+  if (elsewhere == KeepPolicy::Cut || elsewhere == KeepPolicy::Cheap)
     addStretches(elsewhere);
   addFound(elsewhere);
   if (!named && options.policy == KeepPolicy::Nothing && blocks.empty())

@@ -818,7 +818,7 @@ class Precision(Message):
 
 
 class Recompute(Message):
-    """Activation checkpointing: backward recomputes most values of these blocks, with the same bits. Outside of blocks, and without this message, only cheap operations are recomputed; without it and with stage 3 of `zero`, none are."""
+    """Activation checkpointing: backward recomputes most values of these blocks, with the same bits. Outside of blocks, and without this message, it recomputes what takes no longer than to keep; without it and with stage 3 of `zero`, nothing."""
 
     FIELDS = {
         "blocks": Field("string", repeated=True),

@@ -35,7 +35,7 @@ def compile_plan(folder, order, ranks, micro, *options, keep=None):
 def count_kept(plan, rank):
     """The most micro-batches for which something is kept that a block makes in forward: its attention's weights are read by backward alone."""
     values = plan["pipeline"]["between_actions"][rank]["values"]
-    return max(value["slots"] for value in values if ".mlp.c_fc" in value["value"])
+    return max(value["slots"] for value in values if re.search(r"\.(attn|mlp)\.", value["value"]))
 
 
 def check_kept(folder):

@@ -38,8 +38,10 @@ def print_kept(what, blocks, scores):
 
 
 scores = a * s * s * b
+# Heads are short, so the scores are not worth their bytes.
 default, blocks = plan("")
-assert print_kept("default", blocks, 2 * scores) <= 32 * s * b * h + 2 * scores, blocks
+assert print_kept("default", blocks, 0) <= 21 * s * b * h, blocks
+assert all(blocks[name]["recompute_flops"] <= 2 * s * s * b * h + 2 * scores + 4 * s * b * h for name in BLOCKS), blocks
 cheap, blocks = plan("recompute { policy: KEEP_CHEAP }")
 assert print_kept("keep cheap", blocks, 0) <= 20 * s * b * h, blocks
 # Both products of attention, the maximum and sum of softmax, two sums in each of two norms.
@@ -53,17 +55,17 @@ assert print_kept("keep nothing", blocks, 0) == 2 * s * b * h, blocks
 # The last of the four products with a matrix is not needed: 3 + 1 + 4 times 2·s·b·h².
 assert all(blocks[name]["recompute_flops"] == 16 * s * b * h * h + attention + sums for name in BLOCKS), blocks
 assert nothing["recompute_flops"] >= 4 * (16 * s * b * h * h + attention + sums)
-peaks = [program["peak_bytes"] for program in (default, products, cheap, nothing)]
+peaks = [program["peak_bytes"] for program in (default, cheap, nothing)]
 print("peaks", peaks)
-assert sorted(peaks, reverse=True) == peaks, peaks
+assert sorted(peaks, reverse=True) == peaks and peaks[0] < products["peak_bytes"], peaks
 # Values that are not kept take no memory: the peak falls by the bytes of at least three of the four blocks.
-assert peaks[0] - peaks[3] > 0.5 * (default["memory"]["kept_for_backward"] - nothing["memory"]["kept_for_backward"]), peaks
+assert peaks[0] - peaks[2] > 0.5 * (default["memory"]["kept_for_backward"] - nothing["memory"]["kept_for_backward"]), peaks
 
 # Bounds: as much as the default takes, one byte less, what policies take, between two of them, and too little. In the memory of a policy no
 # more is computed than by that policy, and more memory never costs operations, to 1 % of forward.
 tolerance = 0.01 * sum(block["forward_flops"] for block in blocks.values())
 spent = []
-for bound, most in ((peaks[0], default), (peaks[0] - 1, None), (peaks[1], products), (peaks[2], cheap), ((peaks[2] + peaks[3]) // 2, nothing), (peaks[3], nothing)):
+for bound, most in ((peaks[0], default), (peaks[0] - 1, None), (peaks[1], cheap), ((peaks[1] + peaks[2]) // 2, nothing), (peaks[2], nothing)):
     program, blocks = plan(f"recompute {{ fit: {bound} }}")
     spent.append(program["recompute_flops"])
     print("fit", bound, "takes", program["peak_bytes"], "computes again", spent[-1])
@@ -72,8 +74,8 @@ for bound, most in ((peaks[0], default), (peaks[0] - 1, None), (peaks[1], produc
     assert most is None or spent[-1] <= most["recompute_flops"] + tolerance
 assert all(less <= more + tolerance for less, more in zip(spent, spent[1:])), spent
 # A byte less than the default takes costs little.
-assert spent[1] < 0.05 * nothing["recompute_flops"], spent
-done = compile_with(f"recompute {{ fit: {peaks[3] // 2} }}")
+assert spent[1] - spent[0] < 0.05 * nothing["recompute_flops"], spent
+done = compile_with(f"recompute {{ fit: {peaks[2] // 2} }}")
 least = int(done.stderr.split("takes at least ")[1].split(",")[0])
-assert done.returncode == 1 and f"the arena is to fit {peaks[3] // 2} bytes" in done.stderr, done.stderr
-assert peaks[3] // 2 < least <= peaks[3], (least, peaks)
+assert done.returncode == 1 and f"the arena is to fit {peaks[2] // 2} bytes" in done.stderr, done.stderr
+assert peaks[2] // 2 < least <= peaks[2], (least, peaks)

@@ -85,15 +85,18 @@ def RecomputePass : Pass<"dist-complete-recompute", "::mlir::ModuleOp"> {
     the cut are cloned before their first user in backward, with the role `backward`, `net.recomputes` and the
     placements of the original, so that every element has the same bits.
 
-    `policy` states which operations may be recomputed:
-    - `cut`: operations with at most one floating-point operation per element, which kernels of backward fuse, except gathers
-      and scatters. Parameters, converted or not, and inputs are available anyway;
+    `policy` states which operations may be recomputed, in addition to those with at most one floating-point operation per
+    element, which kernels of backward fuse, except gathers and scatters. Parameters, converted or not, and inputs are
+    available anyway.
+    - `cut`: operations that make at least 256 KiB on a rank, at a price: recomputing 48 floating-point operations costs as
+      much as keeping a byte;
     - `products`: all operations except products;
     - `nothing`: all operations;
-    - `cheap`: all operations, at a price: recomputing as many floating-point operations as `flops-per-byte` costs as
-      much as keeping a byte. Of all cuts it is the one of the least cost, so 0 gives `cut` and a large number
-      `nothing`. Where no blocks are named, this policy divides forward into stretches that begin where a scope
-      with a product does whose name ends in a number.
+    - `cheap`: all operations, at the price of `flops-per-byte`, if that is more. Of all cuts it is the one of the least
+      cost, so 0 gives `cut` and a large number `nothing`.
+
+    Operations with a price are in stretches that begin where a scope with a product does whose name ends in a number, unless
+    they are in named blocks.
 
     Values with the rows and columns of an attention's scores are recomputed under every policy, from the operands of its
     products and what its softmax has reduced: `dist-schedule-tile-regions` then computes them by tiles.
@@ -118,7 +121,7 @@ def RecomputePass : Pass<"dist-complete-recompute", "::mlir::ModuleOp"> {
     Option<"policy", "policy", "::meshwright::complete::KeepPolicy", "::meshwright::complete::KeepPolicy::Cut",
            "The values kept of the named blocks, or of all blocks if none is named",
            [{::llvm::cl::values(
-             clEnumValN(::meshwright::complete::KeepPolicy::Cut, "cut", "the fewest bytes that cheap operations can start from"),
+             clEnumValN(::meshwright::complete::KeepPolicy::Cut, "cut", "values that take more time to compute again than to keep"),
              clEnumValN(::meshwright::complete::KeepPolicy::Cheap, "cheap", "values that take many operations per byte"),
              clEnumValN(::meshwright::complete::KeepPolicy::Products, "products", "results of products"),
              clEnumValN(::meshwright::complete::KeepPolicy::Nothing, "nothing", "only the inputs of the block"))}]>,
