@@ -18,9 +18,7 @@
 //      |lh| out    |                          a sliver of rows stays in the first-level cache
 //      +--+--------+
 //
-// A tile has 16 lines of 32 numbers, in pairs whose second number is 16 positions of k after the first. A line of the
-// left operand is a row, with 16 pairs; one of the right operand is a pair, of 16 columns. So both are made of squares
-// of 16 lines of 16 floats, which are transposed where memory has the other direction.
+// Tiles are made of squares of 16 lines of 16 floats, which are transposed where memory has the other direction.
 //
 // NaN, infinities and floats that round to one make NaN or an infinity of every sum that has them. Such sums are taken
 // again by the loops for vectors.
@@ -28,12 +26,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "AmxMatmul.h"
+#include "AmxPlanes.h"
 #include "BlockedMatmul.h"
 #include "DividedProduct.h"
 #include <cmath>
 
 #if defined(__x86_64__) && defined(__linux__)
-#include <immintrin.h>
+#include <oneapi/dnnl/dnnl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #endif
@@ -43,17 +42,6 @@ using namespace meshwright::runtime;
 
 #if defined(__x86_64__) && defined(__linux__)
 
-#define TARGET_AMX __attribute__((target("avx512f,amx-tile,amx-bf16")))
-#define TARGET_AMX_INLINE __attribute__((target("avx512f,amx-tile,amx-bf16"), always_inline)) inline
-
-/// Lines of a tile, bytes of each, and pairs of numbers in it.
-static constexpr int64_t tileLines = 16, lineBytes = 64, tileBytes = tileLines * lineBytes, tileDepth = 32;
-static constexpr int64_t numPlanes = 3;
-/// A sliver has two tiles of rows or columns. For each 32 positions of k it has those of the first plane, of the
-/// second, and of the third.
-static constexpr int64_t sliverLines = 2 * tileLines, planeBytes = 2 * tileBytes, stepBytes = numPlanes * planeBytes;
-/// Elements of a result that the micro-kernel computes at once.
-static constexpr int64_t squareSize = sliverLines * sliverLines;
 /// Positions of k in a block: a sliver takes half of a first-level cache.
 static constexpr int64_t blockDepth = 96;
 /// Rows or columns of a block.
@@ -65,188 +53,34 @@ static constexpr int64_t keptBytes = 512 << 10;
 namespace {
 
 //===----------------------------------------------------------------------===//
-// Packing
-//===----------------------------------------------------------------------===//
-
-/// Transposes 16 lines of 16 floats.
-TARGET_AMX_INLINE void transpose(__m512 (&lines)[16]) {
-  __m512d pairs[16];
-  for (int i = 0; i != 16; i += 4) {
-    __m512 low01 = _mm512_unpacklo_ps(lines[i], lines[i + 1]), high01 = _mm512_unpackhi_ps(lines[i], lines[i + 1]),
-           low23 = _mm512_unpacklo_ps(lines[i + 2], lines[i + 3]),
-           high23 = _mm512_unpackhi_ps(lines[i + 2], lines[i + 3]);
-    pairs[i] = _mm512_unpacklo_pd(_mm512_castps_pd(low01), _mm512_castps_pd(low23));
-    pairs[i + 1] = _mm512_unpackhi_pd(_mm512_castps_pd(low01), _mm512_castps_pd(low23));
-    pairs[i + 2] = _mm512_unpacklo_pd(_mm512_castps_pd(high01), _mm512_castps_pd(high23));
-    pairs[i + 3] = _mm512_unpackhi_pd(_mm512_castps_pd(high01), _mm512_castps_pd(high23));
-  }
-  // Quarter q of pairs[4 g + j] has lines 4 g to 4 g + 3 of column 4 q + j.
-  for (int j = 0; j != 4; ++j) {
-    __m512 a = _mm512_castpd_ps(pairs[j]), b = _mm512_castpd_ps(pairs[4 + j]), c = _mm512_castpd_ps(pairs[8 + j]),
-           d = _mm512_castpd_ps(pairs[12 + j]);
-    __m512 even01 = _mm512_shuffle_f32x4(a, b, 0x88), odd01 = _mm512_shuffle_f32x4(a, b, 0xdd),
-           even23 = _mm512_shuffle_f32x4(c, d, 0x88), odd23 = _mm512_shuffle_f32x4(c, d, 0xdd);
-    lines[j] = _mm512_shuffle_f32x4(even01, even23, 0x88);
-    lines[4 + j] = _mm512_shuffle_f32x4(odd01, odd23, 0x88);
-    lines[8 + j] = _mm512_shuffle_f32x4(even01, even23, 0xdd);
-    lines[12 + j] = _mm512_shuffle_f32x4(odd01, odd23, 0xdd);
-  }
-}
-
-/// A mask of the first `count` of 16 elements.
-inline uint16_t maskOf(int64_t count) { return static_cast<uint16_t>((1U << count) - 1); }
-
-/// Reads 16 lines of 16 floats; zeros are beyond `numLines` and `length`. One of the strides is 1.
-TARGET_AMX_INLINE void readSquare(const float *from, int64_t lineStride, int64_t stride, int64_t numLines,
-                                  int64_t length, __m512 (&lines)[16]) {
-  bool isTransposed = stride != 1;
-  if (isTransposed) {
-    std::swap(lineStride, stride);
-    std::swap(numLines, length);
-  }
-  uint16_t mask = maskOf(length);
-  for (int i = 0; i != 16; ++i)
-    lines[i] = i < numLines ? _mm512_maskz_loadu_ps(mask, from + i * lineStride) : _mm512_setzero_ps();
-  if (isTransposed)
-    transpose(lines);
-}
-
-/// Writes the planes of pairs of floats, each a line of its own.
-TARGET_AMX_INLINE void writePlanes(__m512 first, __m512 second, std::byte *to) {
-  // Rounds to the nearest number of bf16, and away from zero if there are two: the lower half does not count.
-  const __m512i half = _mm512_set1_epi32(0x8000), upper = _mm512_set1_epi32(static_cast<int>(0xffff0000));
-  auto round = [&](__m512 value) TARGET_AMX { return _mm512_add_epi32(_mm512_castps_si512(value), half); };
-  // The upper halves of two vectors, side by side in each lane.
-  auto join = [&](__m512i low, __m512i high) TARGET_AMX {
-    constexpr int selectHigh = 0xf8; // a | (b & c)
-    return _mm512_ternarylogic_epi32(_mm512_srli_epi32(low, 16), high, upper, selectHigh);
-  };
-  auto dropLower = [&](__m512i bits) TARGET_AMX { return _mm512_castsi512_ps(_mm512_and_si512(bits, upper)); };
-  for (int plane = 0; plane != numPlanes - 1; ++plane) {
-    __m512i low = round(first), high = round(second);
-    _mm512_store_si512(to + plane * planeBytes, join(low, high));
-    first = _mm512_sub_ps(first, dropLower(low));
-    second = _mm512_sub_ps(second, dropLower(high));
-  }
-  // The rest has eight digits. It is not rounded, so that a NaN stays one.
-  _mm512_store_si512(to + (numPlanes - 1) * planeBytes, join(_mm512_castps_si512(first), _mm512_castps_si512(second)));
-}
-
-/// Packs up to 16 rows, or columns, and 32 positions of k into a tile of each plane; zeros are beyond `count` and `k`.
-template <bool isLeft>
-TARGET_AMX void packTile(const float *from, int64_t count, int64_t k, int64_t stride, int64_t kStride, std::byte *to) {
-  __m512 first[16], second[16];
-  int64_t firstK = std::min(k, tileLines), secondK = k - firstK;
-  const float *after = from + firstK * kStride;
-  if constexpr (isLeft) {
-    readSquare(from, stride, kStride, count, firstK, first);
-    readSquare(after, stride, kStride, count, secondK, second);
-  } else {
-    readSquare(from, kStride, stride, firstK, count, first);
-    readSquare(after, kStride, stride, secondK, count, second);
-  }
-  for (int line = 0; line != tileLines; ++line)
-    writePlanes(first[line], second[line], to + line * lineBytes);
-}
-
-//===----------------------------------------------------------------------===//
 // The micro-kernel
 //===----------------------------------------------------------------------===//
-
-/// The registers: four tiles of sums, two of rows and two of columns.
-struct TileConfiguration {
-  uint8_t palette = 1, startRow = 0, reserved[14] = {};
-  uint16_t bytesOfLines[16] = {lineBytes, lineBytes, lineBytes, lineBytes, lineBytes, lineBytes, lineBytes, lineBytes};
-  uint8_t lines[16] = {tileLines, tileLines, tileLines, tileLines, tileLines, tileLines, tileLines, tileLines};
-};
-
-template <int rowTiles> TARGET_AMX_INLINE void loadRows(const std::byte *from) {
-  _tile_loadd(4, from, lineBytes);
-  if constexpr (rowTiles == 2)
-    _tile_loadd(5, from + tileBytes, lineBytes);
-}
-
-template <int columnTiles> TARGET_AMX_INLINE void loadColumns(const std::byte *from) {
-  _tile_loadd(6, from, lineBytes);
-  if constexpr (columnTiles == 2)
-    _tile_loadd(7, from + tileBytes, lineBytes);
-}
-
-template <int rowTiles, int columnTiles> TARGET_AMX_INLINE void multiplyTiles() {
-  _tile_dpbf16ps(0, 4, 6);
-  if constexpr (columnTiles == 2)
-    _tile_dpbf16ps(1, 4, 7);
-  if constexpr (rowTiles == 2)
-    _tile_dpbf16ps(2, 5, 6);
-  if constexpr (rowTiles == 2 && columnTiles == 2)
-    _tile_dpbf16ps(3, 5, 7);
-}
 
 /// Adds the product of two slivers over `steps` times 32 positions of k to the sums of 32 x 32 elements at `before`, or
 /// to zeros, and writes them to `after`.
 template <int rowTiles, int columnTiles>
 TARGET_AMX void multiplySlivers(const std::byte *rows, const std::byte *columns, int64_t steps, const float *before,
                                 float *after) {
-  constexpr int64_t bytes = sliverLines * sizeof(float), lower = tileLines * sliverLines;
-  if (before) {
-    _tile_loadd(0, before, bytes);
-    if constexpr (columnTiles == 2)
-      _tile_loadd(1, before + tileLines, bytes);
-    if constexpr (rowTiles == 2)
-      _tile_loadd(2, before + lower, bytes);
-    if constexpr (rowTiles == 2 && columnTiles == 2)
-      _tile_loadd(3, before + lower + tileLines, bytes);
-  } else {
-    _tile_zero(0);
-    _tile_zero(1);
-    _tile_zero(2);
-    _tile_zero(3);
-  }
-  for (int64_t step = 0; step != steps; ++step, rows += stepBytes, columns += stepBytes) {
-    // The smallest products first; each pair has a plane of the one before.
-    loadRows<rowTiles>(rows + 2 * planeBytes);
-    loadColumns<columnTiles>(columns);
-    multiplyTiles<rowTiles, columnTiles>();
-    loadRows<rowTiles>(rows + planeBytes);
-    multiplyTiles<rowTiles, columnTiles>();
-    loadColumns<columnTiles>(columns + planeBytes);
-    multiplyTiles<rowTiles, columnTiles>();
-    loadRows<rowTiles>(rows);
-    loadColumns<columnTiles>(columns + 2 * planeBytes);
-    multiplyTiles<rowTiles, columnTiles>();
-    loadColumns<columnTiles>(columns + planeBytes);
-    multiplyTiles<rowTiles, columnTiles>();
-    loadColumns<columnTiles>(columns);
-    multiplyTiles<rowTiles, columnTiles>();
-  }
-  _tile_stored(0, after, bytes);
-  if constexpr (columnTiles == 2)
-    _tile_stored(1, after + tileLines, bytes);
-  if constexpr (rowTiles == 2)
-    _tile_stored(2, after + lower, bytes);
-  if constexpr (rowTiles == 2 && columnTiles == 2)
-    _tile_stored(3, after + lower + tileLines, bytes);
-}
-
-/// Copies m x n of the sums of a micro-kernel. True if all are finite.
-TARGET_AMX bool copySums(const float *sums, int64_t m, int64_t n, float *out, int64_t stride) {
-  const __m512i exponent = _mm512_set1_epi32(0x7f800000);
-  uint16_t first = maskOf(std::min(n, tileLines)), second = maskOf(std::max<int64_t>(n - tileLines, 0)), found = 0;
-  for (int64_t i = 0; i != m; ++i, sums += sliverLines, out += stride) {
-    auto copy = [&](uint16_t mask, int64_t at) TARGET_AMX {
-      __m512i bits = _mm512_load_si512(sums + at);
-      _mm512_mask_storeu_epi32(out + at, mask, bits);
-      found |= _mm512_mask_cmpeq_epi32_mask(mask, _mm512_and_si512(bits, exponent), exponent);
-    };
-    copy(first, 0);
-    copy(second, tileLines);
-  }
-  return found == 0;
+  loadSums<rowTiles, columnTiles>(before);
+  for (int64_t step = 0; step != steps; ++step, rows += stepBytes, columns += stepBytes)
+    multiplyStep<rowTiles, columnTiles>({rows, rows + tileBytes, planeBytes},
+                                        {columns, columns + tileBytes, planeBytes});
+  storeSums<rowTiles, columnTiles>(after);
 }
 
 //===----------------------------------------------------------------------===//
 // The loops around the micro-kernel
 //===----------------------------------------------------------------------===//
+
+/// Fetches lines of floats into a cache, for reading (0) or writing (1): into all (3), or not into the first one (2).
+template <int forWriting, int locality>
+inline void fetchLines(const float *from, int64_t numLines, int64_t length, int64_t stride) {
+  for (int64_t i = 0; i != numLines; ++i, from += stride) {
+    for (int64_t at = 0; at < length; at += tileLines)
+      __builtin_prefetch(from + at, forWriting, locality);
+    __builtin_prefetch(from + length - 1, forWriting, locality);
+  }
+}
 
 /// The most rows or columns of a block, of so many.
 constexpr int64_t getMostLines(int64_t size) { return std::min(roundUp(size, sliverLines), mostLines); }
@@ -311,6 +145,26 @@ public:
       return first + line / sliverLines * sliverBytes;
     pack(source + line * stride, std::min(count - line, sliverLines), depth, packed);
     return packed;
+  }
+
+  /// Fetches the rows after the sliver at `line`, which are packed next, into the second-level cache: one part of so
+  /// many.
+  void fetchNext(int64_t line, int64_t part, int64_t parts) const {
+    // With fewer parts the instructions take longer than rows that are in the cache already.
+    constexpr int64_t fewParts = 4;
+    if (keeps || !isLeft || parts < fewParts)
+      return;
+    const float *next = source + (line + sliverLines) * stride;
+    int64_t lines = std::min(count - line - sliverLines, sliverLines);
+    if (lines <= 0) {
+      // The first ones, of the next block of k.
+      next = source + depth * kStride;
+      lines = next < from + k * kStride ? std::min(count, sliverLines) : 0;
+    }
+    bool isTransposed = kStride != 1;
+    int64_t size = isTransposed ? depth : lines, length = isTransposed ? lines : depth,
+            distance = isTransposed ? kStride : stride, first = size * part / parts;
+    fetchLines<0, 2>(next + first * distance, size * (part + 1) / parts - first, length, distance);
   }
 
 private:
@@ -433,10 +287,13 @@ private:
         const std::byte *rows = left.getSliver(i);
         for (int64_t j = 0; j < n; j += sliverLines, square += squareSize) {
           int64_t height = std::min(sliverLines, m - i), width = std::min(sliverLines, n - j);
+          float *to = out + (m0 + i) * p.outRow + n0 + j;
+          left.fetchNext(i, j / sliverLines, (n - 1) / sliverLines + 1);
+          if (isLast)
+            fetchLines<1, 3>(to, height, width, p.outRow);
           auto multiply = height <= tileLines ? (width <= tileLines ? multiplySlivers<1, 1> : multiplySlivers<1, 2>)
                                               : (width <= tileLines ? multiplySlivers<2, 1> : multiplySlivers<2, 2>);
           multiply(rows, right.getSliver(j), steps, k0 == 0 ? nullptr : square, isLast ? last : square);
-          float *to = out + (m0 + i) * p.outRow + n0 + j;
           if (isLast && !copySums(last, height, width, to, p.outRow))
             repair(m0 + i, n0 + j, height, width, to);
         }
@@ -469,7 +326,8 @@ private:
 bool meshwright::runtime::hasAmx() {
   static const bool isPermitted = [] {
     constexpr long requestPermission = 0x1023, tileData = 18; // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("amx-bf16") &&
+    return (dnnl_get_effective_cpu_isa() & dnnl_cpu_isa_avx512_core_amx) == dnnl_cpu_isa_avx512_core_amx &&
+           __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("amx-bf16") &&
            syscall(SYS_arch_prctl, requestPermission, tileData) == 0;
   }();
   return isPermitted;

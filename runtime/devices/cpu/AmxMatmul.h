@@ -12,7 +12,8 @@
 
 namespace meshwright::runtime {
 
-/// True if this process may use the tiles of AMX, which it asks the system for.
+/// True if this process may use the tiles of AMX, which it asks the system for. The variable of the environment that
+/// bounds the instructions of oneDNN bounds those of the runtime too.
 bool hasAmx();
 
 /// True if tiles are the fastest way to compute the product: it is one of f32, whose operands and result have lines in
@@ -22,8 +23,8 @@ bool isForAmx(const MatmulProblem &problem);
 /// Bytes of scratch memory that the product needs on so many threads, aligned to 64.
 size_t getAmxMatmulScratch(const MatmulProblem &problem, int threads);
 
-/// Memory for the right operand of a product in tiles of bf16, as the first product with that operand leaves it and later
-/// ones read it.
+/// Memory for the right operand of a product in tiles of bf16, as the first product with that operand leaves it and
+/// later ones read it.
 struct PackedRight {
   std::byte *at = nullptr; ///< aligned to 64; null where no other product has the operand
   bool isPacked = false;   ///< whether an earlier product has left it there

@@ -149,7 +149,17 @@ bool isFlipped(const std::optional<ConvolutionForm> &form) {
 
 } // namespace
 
+/// Whether there are elements, and products for them.
+static bool hasWork(const Convolution &convolution) {
+  return convolution.groups() != 0 && convolution.batch() != 0 && convolution.channels() != 0 &&
+         convolution.features() != 0 && std::ranges::all_of(convolution.window(), [](const ConvolutionWindow &window) {
+           return window.in() != 0 && window.size() != 0 && window.out() != 0;
+         });
+}
+
 std::vector<ConvolutionForm> meshwright::runtime::getForms(const Convolution &c) {
+  if (c.window_size() == 0 || !hasWork(c))
+    return {};
   std::optional<ConvolutionForm> forward = getForward(c), data = getData(c), weights = getWeights(c),
                                  exchanged = getExchangedWeights(c);
   // Weights that are flipped are copied once more; outputs fill vectors, which few of them leave mostly empty.

@@ -76,8 +76,9 @@ struct ConvolutionForm {
   std::vector<FormDim> dims;
 };
 
-/// The forms of a checked convolution that has elements and products, the best first; none where no function computes
-/// it. A window that slides over dilated elements is a gradient of data, a window as large as images is one of weights.
+/// The forms of a checked convolution, the best first; none where no function computes it, or where it has no elements
+/// or products. A window that slides over dilated elements is a gradient of data, a window as large as images is one of
+/// weights.
 std::vector<ConvolutionForm> getForms(const Convolution &convolution);
 
 } // namespace meshwright::runtime

@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ConvolutionSet.h"
+#include "AmxMatmul.h"
 #include "PatchBlocks.h"
 #include "Threads.h"
 #include "meshwright/runtime/Arena.h"
@@ -72,6 +73,8 @@ Status ConvolutionSet::preparePlan(Plan &plan, const std::string &name) {
   int64_t rows = p.getRows(), depth = p.getDepth();
   if (p.groups == 0 || rows == 0 || p.features == 0)
     return {};
+  if (plan.tiles)
+    sharedBytes = std::max(sharedBytes, plan.tiles->getScratchBytes());
   if (plan.library) {
     sharedBytes = std::max(sharedBytes, plan.library->getSharedBytes());
     scratchBytes = std::max(scratchBytes, plan.library->getScratchBytes());
@@ -110,12 +113,23 @@ Status ConvolutionSet::preparePlan(Plan &plan, const std::string &name) {
   return {};
 }
 
+/// The way of tiles, if they are the fastest one for the best form of the convolution.
+static std::unique_ptr<AmxConvolution> createTiles(const Convolution &convolution, int threads) {
+  if (!hasAmx() || convolution.rounded_dtype() != DTYPE_INVALID)
+    return nullptr;
+  std::vector<ConvolutionForm> forms = getForms(convolution);
+  return forms.empty() ? nullptr : AmxConvolution::create(forms.front(), threads);
+}
+
 Result<uint32_t> ConvolutionSet::prepare(const Convolution &convolution, const std::byte *lhs, const std::byte *rhs,
                                          std::byte *out, const std::string &name) {
   Plan plan;
   plan.problem = getProblem(convolution);
-  if (ways == ConvolutionWays::Library && !plan.problem.ordered)
-    plan.library = LibraryConvolution::create(convolution, static_cast<int>(workers.size()));
+  auto threads = static_cast<int>(workers.size());
+  if (ways != ConvolutionWays::Gathered && !plan.problem.ordered)
+    plan.library = LibraryConvolution::create(convolution, threads);
+  if (ways == ConvolutionWays::Fastest && !plan.problem.ordered)
+    plan.tiles = createTiles(convolution, threads);
   {
     // Each worker computes products alone.
     LibraryThreads one(1);
@@ -224,9 +238,12 @@ Status ConvolutionSet::executeByLibrary(const Call &call) {
 
 Status ConvolutionSet::execute(uint32_t number) {
   const Call &call = calls[number];
-  if (plans[call.plan].library)
+  const Plan &plan = plans[call.plan];
+  if (plan.tiles && plan.tiles->execute(call.lhs, call.rhs, call.out, shared.data()))
+    return {};
+  if (plan.library)
     return executeByLibrary(call);
-  int64_t blocks = plans[call.plan].blocks;
+  int64_t blocks = plan.blocks;
   if (blocks == 0)
     return {};
   auto work = [&](int part, int64_t begin, int64_t end) {

@@ -7,6 +7,7 @@
 #ifndef MESHWRIGHT_RUNTIME_DEVICES_CPU_CONVOLUTIONSET_H
 #define MESHWRIGHT_RUNTIME_DEVICES_CPU_CONVOLUTIONSET_H
 
+#include "AmxConvolution.h"
 #include "LibraryConvolution.h"
 #include "meshwright/runtime/Arena.h"
 #include "meshwright/runtime/ConvolutionProblem.h"
@@ -14,22 +15,23 @@
 
 namespace meshwright::runtime {
 
-/// How convolutions are computed: by oneDNN where it has compiled code for one, or all by gathering, which tests and
-/// measurements compare.
-enum class ConvolutionWays { Library, Gathered };
+/// How convolutions are computed: by the fastest way, or, which tests and measurements compare, without tiles of AMX,
+/// or all by gathering.
+enum class ConvolutionWays { Fastest, Library, Gathered };
 
-/// The convolutions of one rank's program, prepared for fixed addresses. oneDNN computes those for which it has
-/// compiled code. For the others, blocks of patches are gathered into scratch memory, whose size does not depend on the
-/// convolution's, and multiplied by products. Where groups are many and small, as those of a depthwise convolution, all
-/// of them are computed beside each other instead. Threads compute parts of their own, which do not depend on their
-/// number, so neither do bits. Of what is gathered, an element is summed in an order that depends on the sizes of the
-/// window and the channels alone, so it does not matter how a batch is divided either.
+/// The convolutions of one rank's program, prepared for fixed addresses. Tiles of AMX compute those for which they are
+/// faster, oneDNN those for which it has compiled code. For the others, blocks of patches are gathered into scratch
+/// memory, whose size does not depend on the convolution's, and multiplied by products. Where groups are many and
+/// small, as those of a depthwise convolution, all of them are computed beside each other instead. Threads compute
+/// parts of their own, which do not depend on their number, so neither do bits. Of what is gathered, an element is
+/// summed in an order that depends on the sizes of the window and the channels alone, so it does not matter how a batch
+/// is divided either.
 ///
 /// Belongs to the thread that made it, as its products do.
 class ConvolutionSet {
 public:
   /// For so many threads.
-  static Result<std::unique_ptr<ConvolutionSet>> create(int threads, ConvolutionWays ways = ConvolutionWays::Library);
+  static Result<std::unique_ptr<ConvolutionSet>> create(int threads, ConvolutionWays ways = ConvolutionWays::Fastest);
 
   /// Prepares a checked convolution; returns its number. `name` is for warnings and errors.
   Result<uint32_t> prepare(const Convolution &convolution, const std::byte *lhs, const std::byte *rhs, std::byte *out,
@@ -49,6 +51,8 @@ private:
   /// How a convolution is computed.
   struct Plan {
     ConvolutionProblem problem;
+    /// Null where another way is faster, which also computes what is not finite.
+    std::unique_ptr<AmxConvolution> tiles;
     /// Null where it is gathered.
     std::unique_ptr<LibraryConvolution> library;
     /// Whether all groups are computed beside each other, without products.

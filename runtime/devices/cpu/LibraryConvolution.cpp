@@ -676,18 +676,9 @@ LibraryConvolution::LibraryConvolution(std::unique_ptr<Implementation> implement
     : implementation(std::move(implementation)) {}
 LibraryConvolution::~LibraryConvolution() = default;
 
-/// Whether there are elements, and products for them.
-static bool hasWork(const Convolution &convolution) {
-  return convolution.groups() != 0 && convolution.batch() != 0 && convolution.channels() != 0 &&
-         convolution.features() != 0 && std::ranges::all_of(convolution.window(), [](const ConvolutionWindow &window) {
-           return window.in() != 0 && window.size() != 0 && window.out() != 0;
-         });
-}
-
 std::unique_ptr<LibraryConvolution> LibraryConvolution::create(const Convolution &convolution, int threads) {
-  if (convolution.window_size() == 0 || !hasWork(convolution) || convolution.rounded_dtype() != DTYPE_INVALID ||
-      !getType(convolution.lhs_dtype()) || convolution.lhs_dtype() != convolution.rhs_dtype() ||
-      !getType(convolution.out_dtype()))
+  if (convolution.rounded_dtype() != DTYPE_INVALID || !getType(convolution.lhs_dtype()) ||
+      convolution.lhs_dtype() != convolution.rhs_dtype() || !getType(convolution.out_dtype()))
     return nullptr;
   for (ConvolutionForm &form : getForms(convolution)) {
     auto implementation = std::make_unique<Implementation>();

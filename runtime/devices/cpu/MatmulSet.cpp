@@ -62,8 +62,8 @@ struct PackedPlace {
   uint64_t bytes = 0, offset = 0;
 };
 
-/// So many operands are kept at a time, of at most so many bytes each: a quarter of a second-level cache. A larger one is
-/// read from farther away, where planes take longer than the floats that they are made of.
+/// So many operands are kept at a time, of at most so many bytes each: a quarter of a second-level cache. A larger one
+/// is read from farther away, where planes take longer than the floats that they are made of.
 constexpr size_t maxPlaces = 4;
 constexpr uint64_t maxPlaceBytes = 512 << 10;
 
@@ -139,9 +139,6 @@ struct MatmulSet::Implementation {
   explicit Implementation(int threads) : threads(threads) {}
 
   int threads;
-  /// The variable of the environment that bounds the instructions of oneDNN bounds those of the runtime too.
-  bool mayUseAmx =
-      (dnnl_get_effective_cpu_isa() & dnnl_cpu_isa_avx512_core_amx) == dnnl_cpu_isa_avx512_core_amx && hasAmx();
   dnnl_engine_t engine = nullptr;
   dnnl_stream_t stream = nullptr;
   std::map<std::vector<int64_t>, Primitive> primitives;
@@ -386,7 +383,7 @@ Result<uint32_t> MatmulSet::prepare(const Matmul &matmul, const std::byte *lhs, 
   call.rhs = rhs;
   call.out = out;
   call.name = name;
-  if (implementation->mayUseAmx && isForAmx(call.problem)) {
+  if (hasAmx() && isForAmx(call.problem)) {
     call.usesAmx = true;
     implementation->keepRight(call, rhsVersion);
     implementation->reserve(getAmxMatmulScratch(call.problem, implementation->threads));

@@ -3,12 +3,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Convolutions of random shapes, strides and windows in all types, and all that a layer of a network and its
-// derivatives are, both ways, against the sum that defines them in f64.
+// derivatives are, all ways, against the sum that defines them in f64.
 //
 //===----------------------------------------------------------------------===//
 
 #include "runtime/devices/cpu/ConvolutionSet.h"
 #include "RandomProduct.h"
+#include "runtime/devices/cpu/AmxMatmul.h"
 
 using namespace meshwright;
 using namespace meshwright::runtime;
@@ -129,7 +130,7 @@ struct Problem {
     ASSERT_TRUE((*set)->execute(*number).ok());
   }
   /// Leaves the result of one thread, which that of several has to be, bit by bit.
-  void run(ConvolutionWays ways = ConvolutionWays::Library) {
+  void run(ConvolutionWays ways = ConvolutionWays::Fastest) {
     std::vector<std::byte> before = out.bytes;
     run(1, ways);
     for (int threads : {2, 4}) {
@@ -158,14 +159,14 @@ struct Problem {
     return sum;
   }
 
-  /// Both ways. Small integers: every sum is exact in f32, and in 16 bit once rounded.
+  /// All ways. Small integers: every sum is exact in f32, and in 16 bit once rounded.
   void check() {
     std::vector<double> sums;
     forEachIndex(out.sizes, [&](const std::vector<int64_t> &at) { sums.push_back(sumAt(at)); });
     std::vector<std::byte> before = out.bytes;
-    for (ConvolutionWays ways : {ConvolutionWays::Gathered, ConvolutionWays::Library}) {
+    for (ConvolutionWays ways : {ConvolutionWays::Gathered, ConvolutionWays::Library, ConvolutionWays::Fastest}) {
       if (ways == ConvolutionWays::Library && !isByLibrary())
-        return;
+        continue;
       out.bytes = before;
       run(ways);
       if (::testing::Test::HasFatalFailure())
@@ -175,8 +176,7 @@ struct Problem {
         std::byte expected[8];
         store(out.type, expected, sums[number++]);
         ASSERT_EQ(loadAsDouble(out.type, out.at(at)), loadAsDouble(out.type, expected))
-            << "group " << at[0] << ", batch " << at[1] << ", feature " << at[2]
-            << (ways == ConvolutionWays::Library ? ", by the library" : ", gathered");
+            << "group " << at[0] << ", batch " << at[1] << ", feature " << at[2] << ", way " << static_cast<int>(ways);
       });
     }
   }
@@ -341,6 +341,46 @@ TEST(ConvolutionSet, LayersAndTheirDerivatives) {
   }
   // Its code depends on the processor, but there is some for each.
   EXPECT_GT(byLibrary, 0);
+}
+
+/// Layers of many channels, which tiles of AMX compute where there are any: also those of which a number is not finite,
+/// and which are all computed another way then.
+TEST(ConvolutionSet, LayersOfManyChannels) {
+  Random random;
+  int byTiles = 0;
+  for (int round = 0; round != 8; ++round) {
+    SCOPED_TRACE(random.describe(round));
+    Layer layer = {1,   random.pick(1, 4), random.pick(32, 70), random.pick(32, 70), {}, ImageLayout::ChannelsLast, F32,
+                   F32, random.chance(15)};
+    for (int64_t left = random.chance(80) ? 2 : 1; left != 0; --left) {
+      int64_t size = random.pick(6, 14), window = random.pick(1, 3), stride = random.pick(1, 2),
+              low = random.pick(0, window - 1);
+      layer.dims.push_back(
+          {size, window, stride, 1, low, (size + low + random.pick(0, window - 1) - window) / stride + 1});
+    }
+    for (auto make : {&Layer::makeForward, &Layer::makeData, &Layer::makeWeights}) {
+      Problem problem = (layer.*make)(random);
+      SCOPED_TRACE(problem.convolution.ShortDebugString());
+      problem.check();
+      if (HasFatalFailure())
+        return;
+      for (const ConvolutionForm &form : getForms(problem.convolution))
+        byTiles += AmxConvolution::create(form, 1) != nullptr;
+      Operand &operand = random.chance(50) ? problem.lhs : problem.rhs;
+      store(F32, &operand.bytes[random.pick(0, static_cast<int64_t>(operand.bytes.size() / 4) - 1) * 4],
+            random.choose<double>({NAN, INFINITY, -INFINITY}));
+      problem.run(ConvolutionWays::Library);
+      std::vector<std::byte> expected = problem.out.bytes;
+      problem.run(ConvolutionWays::Fastest);
+      if (HasFatalFailure())
+        return;
+      // Where the number meets padding alone, all sums are finite and exact.
+      EXPECT_TRUE(problem.out.bytes == expected);
+    }
+  }
+  if (hasAmx()) {
+    EXPECT_GT(byTiles, 0);
+  }
 }
 
 TEST(ConvolutionSet, WindowsOfPaddingAlone) {

@@ -60,7 +60,7 @@ TEST(OperandVersions, ProductsOfOneNumberReadTheSame) {
         instruction.mutable_kernel()->add_arguments(to);
         instruction.mutable_kernel()->set_outputs(1);
       } else {
-        // Waits write at any time, and so does whoever comes between two sequences.
+        // Waits write at any time, and so do instructions between two sequences.
         if (random.chance(50))
           instruction.mutable_wait();
         else

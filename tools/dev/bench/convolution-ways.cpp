@@ -1,11 +1,12 @@
-//===- convolution-ways.cpp - convolutions by oneDNN and by gathering -----===//
+//===- convolution-ways.cpp - the ways of convolutions beside each other --===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The convolutions of training steps of a ResNet (8 images of 64 × 64, 64 to 256 channels) and of a UNet (4 images of
 // 64 × 64, 32 to 128 channels), and some of other kinds: forward, gradient of data and gradient of weights, as the
-// compiler writes them. Both ways compute each on one thread, in turns, and their results are compared. Processor time
-// of the shortest of several rounds; a ratio below 1 means that oneDNN is faster.
+// compiler writes them: by gathering, by oneDNN, and by the fastest way, which is tiles of AMX for some. Each computes
+// on one thread, in turns, and results are compared. Processor time of the shortest of several rounds; ratios are to
+// oneDNN.
 //
 // usage: convolution-ways [f32 | bf16] [nhwc | nchw] [ROUNDS]
 //
@@ -193,9 +194,9 @@ double compare(const Way &a, const Way &b, DType type) {
   return difference / largest;
 }
 
-/// Seconds of both ways, and how far their results are apart.
+/// Seconds of each way, and how far their results are apart.
 struct Times {
-  double gathered = 0, library = 0, difference = 0;
+  double gathered = 0, library = 0, fastest = 0, difference = 0;
 };
 
 Result<Times> measure(const Convolution &c, int rounds) {
@@ -205,14 +206,17 @@ Result<Times> measure(const Convolution &c, int rounds) {
   uint64_t outBytes = getBytes(c, c.out_strides(), {c.groups(), c.batch(), c.features()}, &ConvolutionWindow::out);
   fill(lhs, c.lhs_dtype(), 1);
   fill(rhs, c.lhs_dtype(), 2);
-  Way gathered, library;
+  Way gathered, library, fastest;
   MW_TRY(gathered.prepare(ConvolutionWays::Gathered, c, lhs, rhs, outBytes));
   MW_TRY(library.prepare(ConvolutionWays::Library, c, lhs, rhs, outBytes));
+  MW_TRY(fastest.prepare(ConvolutionWays::Fastest, c, lhs, rhs, outBytes));
   for (int round = 0; round != rounds; ++round) {
     MW_TRY(gathered.run());
     MW_TRY(library.run());
+    MW_TRY(fastest.run());
   }
-  return Times{gathered.seconds, library.seconds, compare(gathered, library, c.out_dtype())};
+  return Times{gathered.seconds, library.seconds, fastest.seconds,
+               std::max(compare(gathered, library, c.out_dtype()), compare(gathered, fastest, c.out_dtype()))};
 }
 
 double getFlops(const Convolution &c, const Layer &layer) {
@@ -241,11 +245,13 @@ int main(int argc, char **argv) {
   std::string_view network;
   auto endNetwork = [&] {
     if (!network.empty())
-      fmt::print("{:<60} {:>7.2f} ms {:>7.2f} ms {:>21} {:>6.2f}\n", fmt::format("{} in all", network),
-                 total.gathered * 1e3, total.library * 1e3, "", total.library / total.gathered);
+      fmt::print("{:<60} {:>7.2f} ms {:>7.2f} ms {:>7.2f} ms {:>21} {:>8.2f} {:>7.2f}\n",
+                 fmt::format("{} in all", network), total.gathered * 1e3, total.library * 1e3, total.fastest * 1e3, "",
+                 total.gathered / total.library, total.fastest / total.library);
     total = {};
   };
-  fmt::print("{:<60} {:>10} {:>10} {:>10} {:>10} {:>6}\n", "", "gathered", "oneDNN", "GFLOP/s", "GFLOP/s", "ratio");
+  fmt::print("{:<60} {:>10} {:>10} {:>10} {:>10} {:>10} {:>8} {:>7}\n", "", "gathered", "oneDNN", "fastest",
+             "of oneDNN", "GFLOP/s", "gathered", "fastest");
   for (const Layer &layer : layers) {
     if (network != layer.network)
       endNetwork();
@@ -270,13 +276,15 @@ int main(int argc, char **argv) {
                       layer.window, layer.stride, layer.groups > 1 ? fmt::format(", {} groups", layer.groups) : "");
       double flops = getFlops(c, layer) * 1e-9;
       bool agrees = times->difference <= (type == BF16 ? 1e-2 : 1e-4);
-      fmt::print("{:<52}{:<8} {:>7.2f} ms {:>7.2f} ms {:>10.0f} {:>10.0f} {:>6.2f}{}\n", name, names[derivative],
-                 times->gathered * 1e3, times->library * 1e3, flops / times->gathered, flops / times->library,
-                 times->library / times->gathered, agrees ? "" : "  WRONG");
+      fmt::print("{:<52}{:<8} {:>7.2f} ms {:>7.2f} ms {:>7.2f} ms {:>10.0f} {:>10.0f} {:>8.2f} {:>7.2f}{}\n", name,
+                 names[derivative], times->gathered * 1e3, times->library * 1e3, times->fastest * 1e3,
+                 flops / times->library, flops / times->fastest, times->gathered / times->library,
+                 times->fastest / times->library, agrees ? "" : "  WRONG");
       std::fflush(stdout);
       allAgree &= agrees;
       total.gathered += times->gathered * layer.count;
       total.library += times->library * layer.count;
+      total.fastest += times->fastest * layer.count;
     }
   }
   endNetwork();
