@@ -309,11 +309,16 @@ struct LibraryConvolution::Implementation {
 
   /// Whether the library's code of that name is compiled for the convolution. Other code is a loop over elements, or
   /// gathers patches of whole images. Code that is not for depthwise convolutions has vectors of one channel for these.
-  /// That for AMX calls a null pointer in oneDNN 2.6 for windows with padding alone.
+  /// That for AMX calls a null pointer in oneDNN 2.6 for windows with padding alone, and that for point-wise weights
+  /// writes beyond its scratch memory with a stride and fewer inputs than a vector has.
   bool isFast(std::string_view code) const {
     if (!code.starts_with("brg") && !code.starts_with("jit"))
       return false;
     if (code.find("amx") != std::string_view::npos && std::ranges::any_of(form.dims, hasEmptyWindow))
+      return false;
+    bool isPointwise = std::ranges::all_of(form.dims, [](const FormDim &dim) { return dim.kernel == 1; });
+    bool isStrided = std::ranges::any_of(form.dims, [](const FormDim &dim) { return dim.stride > 1; });
+    if (form.kind == ConvolutionForm::Weights && isPointwise && isStrided && form.inputs < vectorChannels)
       return false;
     return form.inputs > 1 || form.outputs > 1 || form.groups == 1 || code.find("dw") != std::string_view::npos;
   }

@@ -401,6 +401,18 @@ TEST(ConvolutionSet, WindowsOfPaddingAlone) {
       }
 }
 
+/// For these oneDNN 2.6 has code that writes beyond its memory.
+TEST(ConvolutionSet, PointwiseWeightsOfFewChannels) {
+  Random random;
+  for (int64_t channels : {3, 8, 15}) {
+    LayerDim dim = {64, 1, 2, 1, 0, 32};
+    Layer layer = {1, 2, channels, 16, {dim, dim}, ImageLayout::ChannelsLast, F32, F32, false};
+    Problem problem = layer.makeWeights(random);
+    EXPECT_FALSE(problem.isByLibrary());
+    problem.check();
+  }
+}
+
 TEST(ConvolutionSet, RowsOfOneImage) {
   Random random;
   int64_t parts = 0;
