@@ -68,23 +68,22 @@ Result<uint32_t> ConvolutionSet::prepareProduct(const Plan &plan, int64_t rows, 
   return number;
 }
 
+/// Prepares what is computed without tiles.
 Status ConvolutionSet::preparePlan(Plan &plan, const std::string &name) {
   const ConvolutionProblem &p = plan.problem;
   int64_t rows = p.getRows(), depth = p.getDepth();
   if (p.groups == 0 || rows == 0 || p.features == 0)
     return {};
-  if (plan.tiles)
-    sharedBytes = std::max(sharedBytes, plan.tiles->getScratchBytes());
   if (plan.library) {
-    sharedBytes = std::max(sharedBytes, plan.library->getSharedBytes());
-    scratchBytes = std::max(scratchBytes, plan.library->getScratchBytes());
+    plan.sharedBytes = alignToLine(plan.library->getSharedBytes());
+    plan.workerBytes = alignToLine(plan.library->getScratchBytes());
     return {};
   }
   // A rank may have some of the groups and features; its sums are those of all.
   plan.isGrouped = depth == 0 || (!p.ordered && p.groups >= minGroups && p.channels * p.features < minGroupProducts);
   if (plan.isGrouped) {
     plan.blocks = p.rows.front().extent;
-    scratchBytes = std::max<uint64_t>(scratchBytes, p.groups * sizeof(double));
+    plan.workerBytes = alignToLine(p.groups * sizeof(double));
     return {};
   }
   plan.depth = chooseDepth(p);
@@ -107,7 +106,7 @@ Status ConvolutionSet::preparePlan(Plan &plan, const std::string &name) {
   plan.rhsOffset = alignToLine(plan.rows * plan.depth * getSize(p.lhsType));
   plan.sumOffset = plan.rhsOffset + (plan.rhsStride ? 0 : alignToLine(plan.depth * p.features * getSize(p.rhsType)));
   plan.addendOffset = plan.sumOffset + (plan.writesOut ? 0 : sums);
-  scratchBytes = std::max(scratchBytes, plan.addendOffset + (plan.depth == depth ? 0 : sums));
+  plan.workerBytes = plan.addendOffset + (plan.depth == depth ? 0 : sums);
   maxRows = std::max<size_t>(maxRows, plan.rows);
   maxDepth = std::max<size_t>(maxDepth, plan.depth);
   return {};
@@ -135,6 +134,8 @@ Result<uint32_t> ConvolutionSet::prepare(const Convolution &convolution, const s
     LibraryThreads one(1);
     MW_TRY(preparePlan(plan, name));
   }
+  scratchBytes = std::max({scratchBytes, plan.sharedBytes + workers.size() * plan.workerBytes,
+                           plan.tiles ? plan.tiles->getScratchBytes() : 0});
   plans.push_back(std::move(plan));
   calls.push_back({plans.size() - 1, lhs, rhs, out});
   return static_cast<uint32_t>(calls.size() - 1);
@@ -146,30 +147,36 @@ uint32_t ConvolutionSet::prepareAgain(uint32_t number, const std::byte *lhs, con
 }
 
 Status ConvolutionSet::finish() {
-  MW_TRY(shared.allocate(sharedBytes));
-  std::vector<std::byte *> scratch;
+  MW_TRY(scratch.allocate(scratchBytes));
   for (Worker &worker : workers) {
     worker.rowSpans.reserve(maxRows);
     worker.depthSpans.reserve(maxDepth);
-    MW_TRY(worker.scratch.allocate(scratchBytes));
     MW_TRY(worker.products->finish());
-    scratch.push_back(worker.scratch.data());
   }
-  for (Plan &plan : plans)
-    if (plan.library)
-      MW_TRY(plan.library->bind(shared.data(), scratch));
+  std::vector<std::byte *> ofWorkers(workers.size());
+  for (Plan &plan : plans) {
+    if (!plan.library)
+      continue;
+    for (size_t i = 0; i != workers.size(); ++i)
+      ofWorkers[i] = getScratch(plan, i);
+    MW_TRY(plan.library->bind(scratch.data(), ofWorkers));
+  }
   return {};
 }
 
+std::byte *ConvolutionSet::getScratch(const Plan &plan, size_t worker) const {
+  return scratch.data() + plan.sharedBytes + worker * plan.workerBytes;
+}
+
 uint64_t ConvolutionSet::getScratchBytes() const {
-  return sharedBytes + workers.size() * (scratchBytes + workers.front().products->getScratchBytes());
+  return scratchBytes + workers.size() * workers.front().products->getScratchBytes();
 }
 
 /// Computes rows [from, to) of one group, whose operands and result are those of `call`.
 Status ConvolutionSet::executeRows(Worker &worker, const Plan &plan, const Call &call, int64_t from, int64_t to) {
   const ConvolutionProblem &p = plan.problem;
   int64_t rows = to - from, total = p.getDepth();
-  std::byte *scratch = worker.scratch.data();
+  std::byte *scratch = getScratch(plan, &worker - workers.data());
   listSpans(p.rows, !plan.alongDepth, from, to, worker.rowSpans);
   std::byte *sums = plan.writesOut ? call.out + worker.rowSpans.front().other * static_cast<int64_t>(getSize(p.outType))
                                    : scratch + plan.sumOffset;
@@ -199,7 +206,7 @@ Status ConvolutionSet::executeBlocks(Worker &worker, const Call &call, int64_t f
   const Plan &plan = plans[call.plan];
   const ConvolutionProblem &p = plan.problem;
   if (plan.isGrouped) {
-    convolveGroups(p, from, to, call.lhs, call.rhs, call.out, worker.scratch.data());
+    convolveGroups(p, from, to, call.lhs, call.rhs, call.out, getScratch(plan, &worker - workers.data()));
     return {};
   }
   auto getBytes = [](int64_t elements, DType type) { return elements * static_cast<int64_t>(getSize(type)); };
@@ -239,7 +246,7 @@ Status ConvolutionSet::executeByLibrary(const Call &call) {
 Status ConvolutionSet::execute(uint32_t number) {
   const Call &call = calls[number];
   const Plan &plan = plans[call.plan];
-  if (plan.tiles && plan.tiles->execute(call.lhs, call.rhs, call.out, shared.data()))
+  if (plan.tiles && plan.tiles->execute(call.lhs, call.rhs, call.out, scratch.data()))
     return {};
   if (plan.library)
     return executeByLibrary(call);

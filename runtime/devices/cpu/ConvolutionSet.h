@@ -67,7 +67,9 @@ private:
     bool writesOut = false;
     /// The products of whole blocks and of what is left at the end of rows (first) and depth (second).
     uint32_t products[2][2] = {};
-    /// Where the parts of the scratch memory begin: patches, rhs, sums, and what is added to them.
+    /// Scratch memory without tiles: that which workers share, and then that of each.
+    uint64_t sharedBytes = 0, workerBytes = 0;
+    /// Where the parts of the latter begin: patches, rhs, sums, and what is added to them.
     uint64_t rhsOffset = 0, sumOffset = 0, addendOffset = 0;
   };
   struct Call {
@@ -80,7 +82,6 @@ private:
   struct Worker {
     /// Products on a single thread, the same ones for all workers.
     std::unique_ptr<MatmulSet> products;
-    Arena scratch;
     /// The spans of the block that is computed, allocated before the first step.
     std::vector<Span> rowSpans, depthSpans;
     Status status;
@@ -93,14 +94,15 @@ private:
   Status executeBlocks(Worker &worker, const Call &call, int64_t from, int64_t to);
   Status executeByLibrary(const Call &call);
   Status takeStatus();
+  std::byte *getScratch(const Plan &plan, size_t worker) const;
 
   ConvolutionWays ways;
   std::vector<Worker> workers;
   std::vector<Plan> plans;
   std::vector<Call> calls;
-  /// The bytes of each worker, and of what they share.
-  uint64_t scratchBytes = 0, sharedBytes = 0;
-  Arena shared;
+  /// The scratch memory of the convolution that has most.
+  uint64_t scratchBytes = 0;
+  Arena scratch;
   size_t maxRows = 0, maxDepth = 0;
 };
 
