@@ -48,6 +48,8 @@ namespace {
 /// The operations that a byte is worth at least, of a value of so many bytes. Keeping it takes a write and a read of
 /// memory, in whose time a core computes some 40 operations, and a GPU more.
 constexpr int64_t kLeastFlopsPerByte = 48, kLeastBytes = 256 << 10;
+/// An operation that reads more than so many times what it makes takes the time of memory, whatever it computes.
+constexpr int64_t kMostRead = 4;
 /// The operations that a byte is worth under `KeepPolicy::Cheap` by default: less than a GEMM with a weight matrix
 /// takes, more than the products inside attention.
 constexpr int64_t kFlopsPerByte = 128;
@@ -71,7 +73,7 @@ struct Item {
   bool leaf = false;
   /// The end of a long chain of operations on constants and inputs.
   bool generated = false;
-  /// Has so many bytes in an iteration that saving them is worth a call.
+  /// Has so many bytes in an iteration that saving them is worth a call, and is made of few more.
   bool large = false;
   /// At most one floating-point operation per element, no access by index, and repeatable.
   bool cheap = false;
@@ -256,7 +258,11 @@ void Recomputer::describe(Item &item) {
   bool picks = isa<net::GatherOp, net::ScatterOp>(op);
   item.cheap = item.repeatable && !item.generated && !picks && getFlops(op) <= elements;
   int64_t bytes = getLocalBytes(op->getResult(0)), times = getIterations(op);
-  item.large = bytes >= kLeastBytes;
+  int64_t read = 0;
+  for (Value operand : op->getOperands())
+    if (isa<RankedTensorType>(operand.getType()))
+      read += getLocalBytes(operand);
+  item.large = bytes >= kLeastBytes && read <= kMostRead * bytes;
   item.bytes = (item.cheap && isPart(op)) || bytes > kTooLarge / times ? kTooLarge : bytes * times;
 }
 

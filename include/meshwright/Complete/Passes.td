@@ -88,8 +88,8 @@ def RecomputePass : Pass<"dist-complete-recompute", "::mlir::ModuleOp"> {
     `policy` states which operations may be recomputed, in addition to those with at most one floating-point operation per
     element, which kernels of backward fuse, except gathers and scatters. Parameters, converted or not, and inputs are
     available anyway.
-    - `cut`: operations that make at least 256 KiB on a rank, at a price: recomputing 48 floating-point operations costs as
-      much as keeping a byte;
+    - `cut`: operations that make at least 256 KiB on a rank of at most four times as much, at a price: recomputing 48
+      floating-point operations costs as much as keeping a byte;
     - `products`: all operations except products;
     - `nothing`: all operations;
     - `cheap`: all operations, at the price of `flops-per-byte`, if that is more. Of all cuts it is the one of the least

@@ -128,6 +128,7 @@ public:
     source = from + firstLine * stride + firstTerm * kStride;
     count = numLines;
     depth = numTerms;
+    isLastBlock = firstTerm + numTerms == k;
     sliverBytes = countSteps(keeps ? k : depth) * stepBytes;
     std::byte *to = packed + (keepsAll ? firstLine / sliverLines * sliverBytes : 0);
     if (keeps && held != firstLine && !isPacked)
@@ -159,7 +160,7 @@ public:
     if (lines <= 0) {
       // The first ones, of the next block of k.
       next = source + depth * kStride;
-      lines = next < from + k * kStride ? std::min(count, sliverLines) : 0;
+      lines = isLastBlock ? 0 : std::min(count, sliverLines);
     }
     bool isTransposed = kStride != 1;
     int64_t size = isTransposed ? depth : lines, length = isTransposed ? lines : depth,
@@ -201,8 +202,9 @@ private:
   bool keepsAll = false, isPacked = false;
   /// The first row or column of the block that is packed with all of k.
   int64_t held = -1;
-  /// The block that was begun, and its first sliver, if that is packed.
+  /// The block that was begun, whether it has the last terms, and its first sliver, if that is packed.
   const float *source = nullptr;
+  bool isLastBlock = false;
   int64_t count = 0, depth = 0, sliverBytes = 0;
   const std::byte *first = nullptr;
 };
