@@ -325,7 +325,6 @@ Value Tiler::unstack(Value value, const Placement &placement, ArrayRef<int64_t> 
   return net().reshape(net().transpose(net().reshape(value, permuted), inverse), shape);
 }
 
-/// The indices of `value` along `dim` from `begin` to before `end`.
 /// The part of `value` in `columns`; `numBefore` dimensions of stacks come before its own.
 Value Tiler::restrict(Value value, std::optional<Digit> place, unsigned numBefore, const Columns &columns) {
   if (!place || columns.size() == region.sizes[kColumns])

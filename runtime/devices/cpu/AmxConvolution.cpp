@@ -39,6 +39,7 @@
 #include "AmxConvolution.h"
 #include "AmxPlanes.h"
 #include "DividedProduct.h"
+#include "PatchBlocks.h"
 #include "Threads.h"
 #include <algorithm>
 #include <atomic>
@@ -71,7 +72,6 @@ template <typename Work> bool forEach(int threads, int64_t count, Work &&work) {
 // Positions
 //===----------------------------------------------------------------------===//
 
-constexpr int64_t divideUp(int64_t value, int64_t by) { return (value + by - 1) / by; }
 /// Rounds down, also below zero.
 constexpr int64_t divideDown(int64_t value, int64_t by) { return value < 0 ? -((-value - 1) / by) - 1 : value / by; }
 
@@ -765,8 +765,8 @@ private:
     return forEach(threads, countItems(), [&](int, int64_t item) {
       float *all = sums + item * squareSize;
       for (int64_t part = 1; part != countParts(); ++part)
-        for (int64_t i = 0; i != squareSize; ++i)
-          all[i] += all[part * ofPart + i];
+        addSums(F32, reinterpret_cast<const std::byte *>(all + part * ofPart), reinterpret_cast<std::byte *>(all),
+                squareSize);
       return writeItem(item, all);
     });
   }

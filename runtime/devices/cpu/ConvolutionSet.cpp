@@ -157,15 +157,14 @@ Status ConvolutionSet::finish() {
   for (Plan &plan : plans) {
     if (!plan.library)
       continue;
-    for (size_t i = 0; i != workers.size(); ++i)
-      ofWorkers[i] = getScratch(plan, i);
+    std::ranges::transform(workers, ofWorkers.begin(), [&](const Worker &worker) { return getScratch(plan, worker); });
     MW_TRY(plan.library->bind(scratch.data(), ofWorkers));
   }
   return {};
 }
 
-std::byte *ConvolutionSet::getScratch(const Plan &plan, size_t worker) const {
-  return scratch.data() + plan.sharedBytes + worker * plan.workerBytes;
+std::byte *ConvolutionSet::getScratch(const Plan &plan, const Worker &worker) const {
+  return scratch.data() + plan.sharedBytes + (&worker - workers.data()) * plan.workerBytes;
 }
 
 uint64_t ConvolutionSet::getScratchBytes() const {
@@ -176,7 +175,7 @@ uint64_t ConvolutionSet::getScratchBytes() const {
 Status ConvolutionSet::executeRows(Worker &worker, const Plan &plan, const Call &call, int64_t from, int64_t to) {
   const ConvolutionProblem &p = plan.problem;
   int64_t rows = to - from, total = p.getDepth();
-  std::byte *scratch = getScratch(plan, &worker - workers.data());
+  std::byte *scratch = getScratch(plan, worker);
   listSpans(p.rows, !plan.alongDepth, from, to, worker.rowSpans);
   std::byte *sums = plan.writesOut ? call.out + worker.rowSpans.front().other * static_cast<int64_t>(getSize(p.outType))
                                    : scratch + plan.sumOffset;
@@ -206,7 +205,7 @@ Status ConvolutionSet::executeBlocks(Worker &worker, const Call &call, int64_t f
   const Plan &plan = plans[call.plan];
   const ConvolutionProblem &p = plan.problem;
   if (plan.isGrouped) {
-    convolveGroups(p, from, to, call.lhs, call.rhs, call.out, getScratch(plan, &worker - workers.data()));
+    convolveGroups(p, from, to, call.lhs, call.rhs, call.out, getScratch(plan, worker));
     return {};
   }
   auto getBytes = [](int64_t elements, DType type) { return elements * static_cast<int64_t>(getSize(type)); };

@@ -94,7 +94,7 @@ private:
   Status executeBlocks(Worker &worker, const Call &call, int64_t from, int64_t to);
   Status executeByLibrary(const Call &call);
   Status takeStatus();
-  std::byte *getScratch(const Plan &plan, size_t worker) const;
+  std::byte *getScratch(const Plan &plan, const Worker &worker) const;
 
   ConvolutionWays ways;
   std::vector<Worker> workers;

@@ -14,7 +14,8 @@
 
 namespace meshwright::runtime {
 
-constexpr int64_t roundUp(int64_t value, int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
+constexpr int64_t divideUp(int64_t value, int64_t by) { return (value + by - 1) / by; }
+constexpr int64_t roundUp(int64_t value, int64_t multiple) { return divideUp(value, multiple) * multiple; }
 
 /// True if the product has so many operations that it is divided among threads.
 inline bool isDivided(const MatmulProblem &problem) {
