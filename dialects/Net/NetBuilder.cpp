@@ -36,6 +36,16 @@ std::optional<APFloat> net::getFloatSplat(Value value) {
   return splat.getSplatValue<APFloat>();
 }
 
+bool net::isZero(Value value) {
+  ConstantOp constant = getConstant(value);
+  auto splat = constant ? dyn_cast<SplatElementsAttr>(constant.getValue()) : SplatElementsAttr();
+  if (!splat)
+    return false;
+  if (isa<FloatType>(splat.getElementType()))
+    return splat.getSplatValue<APFloat>().isZero();
+  return splat.getElementType().isIntOrIndex() && splat.getSplatValue<APInt>().isZero();
+}
+
 /// Converts `number` to an attribute of the element type.
 static Attribute makeElement(Type elementType, double number) {
   if (auto type = dyn_cast<FloatType>(elementType))

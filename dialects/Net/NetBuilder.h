@@ -81,6 +81,8 @@ bool isFloat(mlir::Value value);
 ConstantOp getConstant(mlir::Value value);
 /// The float that every element of `value` is known to equal; nothing if it is not known.
 std::optional<llvm::APFloat> getFloatSplat(mlir::Value value);
+/// True if every element of `value` is known to be 0.
+bool isZero(mlir::Value value);
 
 } // namespace meshwright::net
 

@@ -42,16 +42,6 @@ static bool hasAny(ArrayRef<State> operands, State::Kind kind) {
   return llvm::any_of(operands, [&](const State &state) { return state.kind == kind; });
 }
 
-static bool isZero(Value value) {
-  net::ConstantOp constant = net::getConstant(value);
-  auto splat = constant ? dyn_cast<SplatElementsAttr>(constant.getValue()) : SplatElementsAttr();
-  if (!splat)
-    return false;
-  if (isa<FloatType>(splat.getElementType()))
-    return splat.getSplatValue<APFloat>().isZero();
-  return splat.getElementType().isIntOrIndex() && splat.getSplatValue<APInt>().isZero();
-}
-
 /// The dimensions of the result that `dims` of the operand become, by the place of each in `places`; nothing known if
 /// one has none.
 static State remap(uint64_t dims, Dims places) {
@@ -91,12 +81,12 @@ static State joinParts(ArrayRef<State> operands) {
 static Outcome combineSum(Operation *op, ArrayRef<State> operands, unsigned first) {
   ArrayRef<State> values = operands.drop_front(first);
   for (auto [index, state] : llvm::enumerate(values))
-    if ((state.kind == State::Whole || state.kind == State::Equal) && !isZero(op->getOperand(first + index)) &&
+    if ((state.kind == State::Whole || state.kind == State::Equal) && !net::isZero(op->getOperand(first + index)) &&
         isa<net::AddOp, net::SubtractOp>(op))
       return {{}, kCountedPerRank, static_cast<unsigned>(first + index)};
   bool areSums = true;
   for (auto [index, state] : llvm::enumerate(values))
-    areSums &= state.isPartialSum() || isZero(op->getOperand(first + index));
+    areSums &= state.isPartialSum() || net::isZero(op->getOperand(first + index));
   return {areSums ? State::partial(ReduceKind::Sum) : State()};
 }
 
@@ -166,13 +156,13 @@ static Outcome getLayout(Operation *op, ArrayRef<State> operands) {
       return {parts.dims & bit(join.getDim()) ? State() : parts};
     }
     bool areSums = llvm::all_of(llvm::enumerate(operands), [&](auto entry) {
-      return entry.value().isPartialSum() || isZero(op->getOperand(entry.index()));
+      return entry.value().isPartialSum() || net::isZero(op->getOperand(entry.index()));
     });
     return {areSums ? State::partial(ReduceKind::Sum) : State()};
   }
   const State &state = operands.front();
   // The padding counts on every rank, so it has to be zero.
-  bool addsNothing = !isa<net::PadOp>(op) || isZero(op->getOperand(1));
+  bool addsNothing = !isa<net::PadOp>(op) || net::isZero(op->getOperand(1));
   if (state.kind == State::Partial)
     return {addsNothing && (state.isPartialSum() || !isa<net::PadOp>(op)) ? state : State()};
   return {state.kind == State::Split ? moveParts(op, state) : State()};

@@ -85,9 +85,9 @@ static OpOperand *getScaled(Operation *op) {
     return &op->getOpOperand(isScale ? 1 : 0);
   }
   auto select = dyn_cast<net::SelectOp>(op);
-  if (select && isZero(select.getOnFalse()))
+  if (select && net::isZero(select.getOnFalse()))
     return &select.getOnTrueMutable();
-  if (select && isZero(select.getOnTrue()))
+  if (select && net::isZero(select.getOnTrue()))
     return &select.getOnFalseMutable();
   return nullptr;
 }

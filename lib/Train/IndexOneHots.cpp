@@ -376,7 +376,7 @@ void Indexer::visit(Operation *op) {
           visitProduct(both, both.getLhs(), both.getRhs());
       })
       .Case([&](SelectOp select) {
-        if (isZero(select.getOnFalse()))
+        if (net::isZero(select.getOnFalse()))
           visitProduct(select, select.getPredicate(), select.getOnTrue());
       })
       .Case([&](AddOp add) { visitAdd(add); })

@@ -46,16 +46,6 @@ void train::setName(Value value, StringRef name) {
   net::kNameAttr.set(op, StringAttr::get(op->getContext(), name));
 }
 
-bool train::isZero(Value value) {
-  net::ConstantOp constant = net::getConstant(value);
-  auto splat = constant ? dyn_cast<SplatElementsAttr>(constant.getValue()) : SplatElementsAttr();
-  if (!splat)
-    return false;
-  if (isa<FloatType>(splat.getElementType()))
-    return splat.getSplatValue<APFloat>().isZero();
-  return isa<IntegerType>(splat.getElementType()) && splat.getSplatValue<APInt>().isZero();
-}
-
 llvm::MapVector<StringAttr, net::ReadOp> train::collectReads(func::FuncOp func) {
   llvm::MapVector<StringAttr, net::ReadOp> reads;
   for (auto read : func.getOps<net::ReadOp>())

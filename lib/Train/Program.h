@@ -31,9 +31,6 @@ mlir::Operation *findNamed(mlir::func::FuncOp func, llvm::StringRef name);
 /// Gives the operation of a value a name.
 void setName(mlir::Value value, llvm::StringRef name);
 
-/// True if every element of `value` is known to be 0.
-bool isZero(mlir::Value value);
-
 /// The operations of this kind whose result is of floats, in the order of the function.
 template <typename OpT> llvm::SmallVector<OpT> findOfFloats(mlir::func::FuncOp func) {
   llvm::SmallVector<OpT> found;

@@ -130,14 +130,14 @@ static Value foldSlice(SliceOp op, NetBuilder &build) {
   return foldSliceOfParts(op, build);
 }
 
-static bool isZero(int64_t size) { return size == 0; }
+static bool isZeroSize(int64_t size) { return size == 0; }
 
 /// Padding by nothing, and padding a splat with itself.
 static Value foldPad(PadOp op, NetBuilder &build) {
   SplatElementsAttr inside = getSplat(op.getOperand()), outside = getSplat(op.getValue());
   if (inside && outside && inside.getSplatValue<Attribute>() == outside.getSplatValue<Attribute>())
     return makeConstant(build, op.getResult(), inside.resizeSplat(typeOf(op.getResult())));
-  bool nothing = llvm::all_of(op.getLow(), isZero) && llvm::all_of(op.getHigh(), isZero) &&
+  bool nothing = llvm::all_of(op.getLow(), isZeroSize) && llvm::all_of(op.getHigh(), isZeroSize) &&
                  op.getOperand().getType() == op.getResult().getType();
   return nothing ? op.getOperand() : Value();
 }
@@ -146,9 +146,10 @@ static Value foldPad(PadOp op, NetBuilder &build) {
 /// padding: no stack is needed. A stack that others read stays.
 static Value foldTake(TakeOp op, NetBuilder &build) {
   auto pad = op.getStack().getDefiningOp<PadOp>();
-  if (!pad || shapeOf(pad.getOperand()).front() != 1 || !llvm::all_of(pad.getLow().drop_front(), isZero) ||
-      !llvm::all_of(pad.getHigh().drop_front(), isZero) || pad.getLow().front() < 0 || pad.getHigh().front() < 0 ||
-      !llvm::all_of(pad.getInterior().drop_front(), isZero) || !llvm::all_of(pad->getUsers(), llvm::IsaPred<TakeOp>))
+  if (!pad || shapeOf(pad.getOperand()).front() != 1 || !llvm::all_of(pad.getLow().drop_front(), isZeroSize) ||
+      !llvm::all_of(pad.getHigh().drop_front(), isZeroSize) || pad.getLow().front() < 0 || pad.getHigh().front() < 0 ||
+      !llvm::all_of(pad.getInterior().drop_front(), isZeroSize) ||
+      !llvm::all_of(pad->getUsers(), llvm::IsaPred<TakeOp>))
     return {};
   ArrayRef<int64_t> shape = shapeOf(op.getResult());
   Value numbers = build.iota(build.builder.getI32Type(), shapeOf(op.getStack()).front(), 0);
